@@ -1,0 +1,2 @@
+//! The runtime stub.
+#![no_std]
