@@ -1,1 +1,3 @@
 //! The lithify compiler.
+
+pub mod graph;
