@@ -182,8 +182,9 @@ impl Parser<'_> {
         let mut name = String::new();
         loop {
             let Some(length) = self.rest().find('`') else { return self.fail("a closing quote") };
-            name.push_str(&self.rest()[..length].to_string());
-            self.position += length + 1;
+            let end = self.position + length;
+            name.push_str(&self.text[self.position..end]);
+            self.position = end + 1;
             if !self.rest().starts_with('`') {
                 break;
             }

@@ -36,7 +36,17 @@ fn values() -> impl Strategy<Value = [i64; 6]> {
 }
 
 fn tree() -> impl Strategy<Value = Tree> {
-    let leaf = prop_oneof![(-9..10i64).prop_map(Tree::Constant), (0..6usize).prop_map(Tree::Symbol)];
+    tree_of((-9..10i64).boxed())
+}
+
+/// Numbers around the ends of `i64`, and small ones.
+fn extremes() -> BoxedStrategy<i64> {
+    let ends = [i64::MIN, i64::MIN + 1, i64::MIN / 2, -2, -1, 0, 1, 2, i64::MAX / 2 + 1, i64::MAX - 1, i64::MAX];
+    prop::sample::select(ends.to_vec()).boxed()
+}
+
+fn tree_of(constants: BoxedStrategy<i64>) -> impl Strategy<Value = Tree> {
+    let leaf = prop_oneof![constants.prop_map(Tree::Constant), (0..6usize).prop_map(Tree::Symbol)];
     leaf.prop_recursive(6, 40, 3, |inner| {
         let boxed = inner.prop_map(Box::new).boxed();
         let pair = (boxed.clone(), boxed.clone());
@@ -181,6 +191,17 @@ proptest! {
         let dim = tree.dim(&atoms).substitute(&|id| (id == ids[replaced]).then(|| inner.clone()));
         prop_assume!(!dim.is_unknown());
         prop_assert_eq!(evaluate(&dim, &ids, &values), Ok(expected), "{}", dim);
+    }
+
+    #[test]
+    fn extreme_constants_do_not_panic(tree in tree_of(extremes()), replacement in extremes()) {
+        let (mut symbols, ids) = table();
+        let dim = tree.dim(&ids.map(Dim::symbol));
+        let _ = dim.evaluate(&|id| Some(replacement.max(id.minimum())));
+        let _ = dim.substitute(&|id| Some(Dim::Const(replacement.max(id.minimum()))));
+        let _ = (dim.lower_bound_within(&symbols), dim.upper_bound_within(&symbols));
+        let text = dim.display(&symbols).to_string();
+        prop_assert!(Dim::parse(&text, &mut symbols).is_ok(), "{}", text);
     }
 
     #[test]

@@ -64,6 +64,8 @@ fn write_polynomial(polynomial: &Polynomial, names: Names, formatter: &mut fmt::
 
 fn write_sign(first: bool, value: i64, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
     formatter.write_str(match (first, value < 0) {
+        // Its magnitude is no 64-bit number, so the sign must stay with it.
+        (false, true) if value == i64::MIN => " + -",
         (true, false) => "",
         (true, true) => "-",
         (false, false) => " + ",
