@@ -1,3 +1,9 @@
 //! The lithify compiler.
 
+pub mod codegen;
+pub mod error;
 pub mod graph;
+pub mod loops;
+pub mod ops;
+pub mod schedule;
+pub mod shape;

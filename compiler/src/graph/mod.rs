@@ -1,5 +1,11 @@
-//! The graph: values, nodes and the symbolic dimensions of their shapes.
+//! The graph form of a model: no target, no protobuf.
 
 pub mod dim;
+mod element_type;
+mod model;
+mod tensor;
 
-pub use dim::{Dim, SymbolId};
+pub use dim::{CompareOperator, Dim, SymbolId, Symbols};
+pub use element_type::{ElementKind, ElementType};
+pub use model::{Attribute, Model, Node, OperatorName, Region, TensorType, Type, Value, ValueId};
+pub use tensor::{Element, Tensor, TensorData};

@@ -1,0 +1,3 @@
+//! From scheduled loops to code.
+
+pub mod clif;

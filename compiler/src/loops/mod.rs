@@ -1,0 +1,14 @@
+//! Tensor programs: the form between operators and code, the same for every target.
+
+mod builder;
+mod expr;
+mod kernel;
+mod lower;
+mod program;
+pub mod symbolic;
+
+pub use builder::KernelBuilder;
+pub use expr::{AxisId, BinaryOp, CompareOp, Expr, ExprId, ParameterId, ReductionId, Scalar, UnaryOp};
+pub use kernel::{Access, Kernel, Parameter, ReduceOp, Reduction, Store, StoreOp};
+pub use lower::{constant_len, lower};
+pub use program::{Action, Buffer, BufferId, BufferKind, Port, Program, RoutineCall, Step, View};

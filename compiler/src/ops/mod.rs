@@ -1,0 +1,60 @@
+//! Operators: everything about one operator in one file, and THE table of them all.
+
+mod attributes;
+mod elementwise;
+mod infer;
+mod lower;
+mod registry;
+
+pub use infer::{Infer, broadcast_shapes, normalize_axis};
+pub use lower::{Lower, Lowering, Nest, copy_step};
+pub use registry::{Definition, Operator, find, operators};
+
+use std::fmt;
+
+use crate::graph::Node;
+use crate::loops::ExprId;
+
+/// Why an operator cannot be inferred or lowered; the driver adds node and operator.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OperatorError {
+    /// What is wrong, and what the user can do.
+    pub message: String,
+    /// Whether this only follows from another value whose type could not be inferred.
+    pub follows: bool,
+}
+
+impl OperatorError {
+    /// A problem of the node itself.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), follows: false }
+    }
+
+    /// A problem that most likely follows from one that was reported for an earlier node.
+    pub fn unknown(message: impl Into<String>) -> Self {
+        Self { message: message.into(), follows: true }
+    }
+}
+
+impl fmt::Display for OperatorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for OperatorError {}
+
+/// The result of an operator's rules.
+pub type Result<T> = std::result::Result<T, OperatorError>;
+
+/// A shape rule.
+pub type InferRule = fn(&mut Infer<'_>) -> Result<()>;
+
+/// A lowering.
+pub type LowerRule = fn(&mut Lower<'_, '_>) -> Result<()>;
+
+/// The scalar expression of an elementwise operator, from its inputs' elements.
+pub type ElementRule = fn(&mut Nest, &Node, &[ExprId]) -> Result<ExprId>;
+
+/// THE table: one line for each operator, or family of elementwise operators.
+static TABLE: &[&[Operator]] = &[elementwise::OPERATORS];

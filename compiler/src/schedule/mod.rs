@@ -1,0 +1,22 @@
+//! Decisions about how kernels run: no code is written here.
+
+mod affine;
+mod vector;
+
+pub use affine::{coefficient, linear_stride};
+pub use vector::{VectorAxis, choose_vector_axis};
+
+use crate::loops::Kernel;
+
+/// How a kernel is turned into loops.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Schedule {
+    /// The axis whose neighbouring points are computed together, if any.
+    pub vector: Option<VectorAxis>,
+}
+
+/// Schedules a kernel for code of the given number of 32-bit lanes.
+pub fn schedule(kernel: &Kernel, lanes: u32) -> Schedule {
+    let vector = if lanes > 1 { choose_vector_axis(kernel) } else { None };
+    Schedule { vector }
+}
