@@ -175,7 +175,8 @@ mod tests {
 
     #[test]
     fn splats_expand_to_the_same_values() {
-        let splat = Tensor { element: ElementType::F32, dims: vec![3], data: TensorData::Splat(1.5f32.to_le_bytes().into()) };
+        let splat =
+            Tensor { element: ElementType::F32, dims: vec![3], data: TensorData::Splat(1.5f32.to_le_bytes().into()) };
         assert_eq!(splat.values::<f32>(), Some(vec![1.5; 3]));
         assert_eq!(splat.floats(), Some(vec![1.5; 3]));
         assert_eq!(splat.integers(), None);

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::{
-    Access, AxisId, BinaryOp, CompareOp, Expr, ExprId, Kernel, Parameter, ParameterId, ReduceOp, Reduction, ReductionId, Scalar,
-    Store, StoreOp, UnaryOp,
+    Access, AxisId, BinaryOp, CompareOp, Expr, ExprId, Kernel, Parameter, ParameterId, ReduceOp, Reduction,
+    ReductionId, Scalar, Store, StoreOp, UnaryOp,
 };
 use crate::graph::{Dim, ElementType};
 
@@ -78,7 +78,14 @@ impl KernelBuilder {
     }
 
     /// Combines `value` into the element at `index` where `guard` holds, for each point of the outer axes.
-    pub fn update(&mut self, parameter: ParameterId, index: &[ExprId], value: ExprId, guard: Option<ExprId>, op: StoreOp) {
+    pub fn update(
+        &mut self,
+        parameter: ParameterId,
+        index: &[ExprId],
+        value: ExprId,
+        guard: Option<ExprId>,
+        op: StoreOp,
+    ) {
         self.push_store(parameter, Vec::new(), index.to_vec(), value, guard, op);
     }
 

@@ -46,7 +46,11 @@ impl Scalar {
             other if other.is_float() => return Self::from_f64(element, value as f64),
             other => {
                 let unused = 64 - other.bits().min(64) as u32;
-                if other.is_signed() { ((value << unused) >> unused) as u64 } else { ((value as u64) << unused) >> unused }
+                if other.is_signed() {
+                    ((value << unused) >> unused) as u64
+                } else {
+                    ((value as u64) << unused) >> unused
+                }
             }
         };
         Self { element, bits }

@@ -45,10 +45,14 @@ pub fn lower(model: &Model) -> Result<Program, Errors> {
 fn port(model: &Model, id: ValueId) -> Result<Port, String> {
     let value = model.value(id);
     let Type::Tensor(tensor) = &value.ty else {
-        return Err(format!("`{}` is an input or output of the model that is not a tensor; this is not supported yet", value.name));
+        return Err(format!(
+            "`{}` is an input or output of the model that is not a tensor; this is not supported yet",
+            value.name
+        ));
     };
     let shape = tensor.shape.clone();
-    let shape = shape.ok_or_else(|| format!("the rank of `{}` is not known; give its shape with --input-shape", value.name))?;
+    let shape =
+        shape.ok_or_else(|| format!("the rank of `{}` is not known; give its shape with --input-shape", value.name))?;
     Ok(Port { name: value.name.clone(), element: tensor.element, shape })
 }
 
@@ -111,7 +115,10 @@ impl<'a> Lowering<'a> {
             let Port { element, shape, .. } = self.program.outputs[position].clone();
             if element != view.element {
                 let name = &self.model.value(id).name;
-                return Err(OperatorError::new(format!("output `{name}` is {element} by declaration and {} by computation", view.element)));
+                return Err(OperatorError::new(format!(
+                    "output `{name}` is {element} by declaration and {} by computation",
+                    view.element
+                )));
             }
             let buffer = self.program.add_buffer(element, shape, BufferKind::Output(position));
             steps.push(copy_step(&view, &self.program.view(buffer), 0));

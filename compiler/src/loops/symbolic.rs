@@ -16,7 +16,8 @@ pub fn run(kernel: &Kernel, buffers: &[BufferId], contents: &mut HashMap<BufferI
         let len = usize::try_from(count).ok().filter(|&len| len <= MAX_POINTS)?;
         contents.entry(*buffer).or_insert_with(|| vec![Dim::constant(0); len]);
     }
-    let mut machine = Machine { kernel, buffers, contents, axes: vec![0; kernel.axes.len()], reduced: Vec::new(), fuel: MAX_POINTS };
+    let mut machine =
+        Machine { kernel, buffers, contents, axes: vec![0; kernel.axes.len()], reduced: Vec::new(), fuel: MAX_POINTS };
     machine.over(&kernel.outer, &mut |machine| {
         machine.reduced.clear();
         for reduction in &kernel.reductions {
@@ -41,7 +42,8 @@ pub fn run(kernel: &Kernel, buffers: &[BufferId], contents: &mut HashMap<BufferI
                 }
                 let value = machine.value(store.value)?;
                 let position = machine.position(store.parameter.0 as usize, &store.index)?;
-                let target = machine.contents.get_mut(&machine.buffers[store.parameter.0 as usize])?.get_mut(position)?;
+                let target =
+                    machine.contents.get_mut(&machine.buffers[store.parameter.0 as usize])?.get_mut(position)?;
                 *target = match store.op {
                     StoreOp::Set => value,
                     StoreOp::Add => &*target + &value,
@@ -166,7 +168,9 @@ impl Machine<'_> {
                 let dim = self.value(*value)?;
                 match (to, dim.as_const()) {
                     (_, Some(number)) => Dim::constant(super::Scalar::from_i64(*to, number).to_i64()),
-                    (crate::graph::ElementType::Bool, None) => dim.compare(CompareOperator::NotEqual, &Dim::constant(0)),
+                    (crate::graph::ElementType::Bool, None) => {
+                        dim.compare(CompareOperator::NotEqual, &Dim::constant(0))
+                    }
                     (_, None) => dim,
                 }
             }

@@ -74,6 +74,7 @@ pub static OPERATORS: &[Operator] = &[
 
 /// max(x, 0), with NaN passing through.
 fn relu(nest: &mut Nest, _: &Node, x: &[ExprId]) -> Result<ExprId> {
-    let zero = nest.integer(nest.type_of(x[0]), 0);
+    let element = nest.type_of(x[0]);
+    let zero = nest.integer(element, 0);
     Ok(nest.max(x[0], zero))
 }

@@ -37,7 +37,9 @@ impl Infer<'_> {
         let value = self.model.value(self.required(index)?);
         match &value.ty {
             Type::Tensor(tensor) => Ok(tensor),
-            Type::Unknown => Err(OperatorError::unknown(format!("the type of input {index} (`{}`) is not known", value.name))),
+            Type::Unknown => {
+                Err(OperatorError::unknown(format!("the type of input {index} (`{}`) is not known", value.name)))
+            }
             _ => Err(OperatorError::new(format!("input {index} (`{}`) must be a tensor", value.name))),
         }
     }

@@ -137,7 +137,8 @@ impl<'a> Lower<'a, '_> {
     pub fn output_type(&self, index: usize) -> Result<(ElementType, Vec<Dim>)> {
         let id = self.node.output(index).ok_or_else(|| OperatorError::new(format!("output {index} is missing")))?;
         let tensor = self.shared.model.value(id).ty.as_tensor();
-        let tensor = tensor.ok_or_else(|| OperatorError::unknown(format!("output {index} is not a tensor of known type")))?;
+        let tensor =
+            tensor.ok_or_else(|| OperatorError::unknown(format!("output {index} is not a tensor of known type")))?;
         let shape = tensor.shape.clone();
         let shape = shape.ok_or_else(|| OperatorError::unknown(format!("the rank of output {index} is not known")))?;
         Ok((tensor.element, shape))

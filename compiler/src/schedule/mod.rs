@@ -4,7 +4,7 @@ mod affine;
 mod vector;
 
 pub use affine::{coefficient, linear_stride};
-pub use vector::{VectorAxis, choose_vector_axis};
+pub use vector::{VectorAxis, choose_vector_axis, inner_store_is_vectorizable, reduction_is_vectorizable};
 
 use crate::loops::Kernel;
 

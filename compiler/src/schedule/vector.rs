@@ -85,7 +85,9 @@ fn value_is_vectorizable(kernel: &Kernel, dependencies: &[BTreeSet<AxisId>], id:
         }
         let element = kernel.type_of(id);
         let expr = kernel.expr(id);
-        if !(is_lane_type(element) || element == E::Bool) || !operation_is_vectorizable(kernel, dependencies, expr, axis) {
+        if !(is_lane_type(element) || element == E::Bool)
+            || !operation_is_vectorizable(kernel, dependencies, expr, axis)
+        {
             return false;
         }
         match expr {
@@ -113,7 +115,9 @@ fn operation_is_vectorizable(kernel: &Kernel, dependencies: &[BTreeSet<AxisId>],
             _ => is_float(a),
         },
         Expr::Binary(op, a, _) => match op {
-            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Min | BinaryOp::Max | BinaryOp::Mul => kernel.type_of(*a) != E::Bool,
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Min | BinaryOp::Max | BinaryOp::Mul => {
+                kernel.type_of(*a) != E::Bool
+            }
             BinaryOp::Div | BinaryOp::Pow => is_float(a),
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => true,
             _ => false,
@@ -121,7 +125,10 @@ fn operation_is_vectorizable(kernel: &Kernel, dependencies: &[BTreeSet<AxisId>],
         Expr::Compare(_, a, _) => kernel.type_of(*a) != E::Bool && is_lane_type(kernel.type_of(*a)),
         Expr::Select(..) => true,
         Expr::Cast { to, value, .. } => {
-            matches!((kernel.type_of(*value), to), (E::Bool, E::F32 | E::I32) | (E::I32, E::F32) | (E::F32, E::I32) | (E::F32 | E::I32, E::Bool))
+            matches!(
+                (kernel.type_of(*value), to),
+                (E::Bool, E::F32 | E::I32) | (E::I32, E::F32) | (E::F32, E::I32) | (E::F32 | E::I32, E::Bool)
+            )
         }
         _ => false,
     }

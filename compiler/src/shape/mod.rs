@@ -61,7 +61,10 @@ pub fn find(node: &Node) -> ops::Result<&'static ops::Operator> {
     let (domain, name) = (node.operator.domain.as_str(), node.operator.name.as_str());
     ops::find(domain, name, node.version).ok_or_else(|| {
         let shown = if domain.is_empty() { "ai.onnx" } else { domain };
-        OperatorError::new(format!("operator {name} of domain {shown} is not supported at operator set {}", node.version))
+        OperatorError::new(format!(
+            "operator {name} of domain {shown} is not supported at operator set {}",
+            node.version
+        ))
     })
 }
 

@@ -37,11 +37,8 @@ impl KernelEmitter<'_, '_> {
     fn address(&mut self, parameter: ParameterId, linear: Value) -> Value {
         let base = self.bases[parameter.0 as usize];
         let bytes = (self.kernel.parameter(parameter).element.bits() / 8) as i64;
-        let offset = if bytes == 1 {
-            linear
-        } else {
-            self.builder.ins().ishl_imm(linear, i64::from(bytes.trailing_zeros()))
-        };
+        let offset =
+            if bytes == 1 { linear } else { self.builder.ins().ishl_imm_u(linear, i64::from(bytes.trailing_zeros())) };
         self.builder.ins().iadd(base, offset)
     }
 
@@ -73,7 +70,7 @@ impl KernelEmitter<'_, '_> {
         let bits = element.bits();
         let (unit, lane) = if bits < 8 {
             let shift = (8 / bits as i64).trailing_zeros();
-            let unit = self.builder.ins().sshr_imm(linear, i64::from(shift));
+            let unit = self.builder.ins().sshr_imm_u(linear, i64::from(shift));
             (unit, Some(self.builder.ins().band_imm_s(linear, 8 / bits as i64 - 1)))
         } else {
             (linear, None)
@@ -196,7 +193,7 @@ impl KernelEmitter<'_, '_> {
         }
         // Elements that share a byte: the others keep their bits.
         let per_byte = 8 / bits as i64;
-        let unit = self.builder.ins().sshr_imm(linear, i64::from(per_byte.trailing_zeros()));
+        let unit = self.builder.ins().sshr_imm_u(linear, i64::from(per_byte.trailing_zeros()));
         let lane = self.builder.ins().band_imm_s(linear, per_byte - 1);
         let shift = self.builder.ins().imul_imm_s(lane, bits as i64);
         let shift = self.builder.ins().ireduce(types::I8, shift);

@@ -146,8 +146,7 @@ impl KernelEmitter<'_, '_> {
                     (_, false) => builder.ins().ushr(a, b),
                 };
                 let width = builder.ins().iconst(ty, i64::from(ty.bits()));
-                let inside =
-                    builder.ins().icmp(cranelift_codegen::ir::condcodes::IntCC::UnsignedLessThan, b, width);
+                let inside = builder.ins().icmp(cranelift_codegen::ir::condcodes::IntCC::UnsignedLessThan, b, width);
                 let zero = builder.ins().iconst(ty, 0);
                 builder.ins().select(inside, shifted, zero)
             }

@@ -47,11 +47,11 @@ impl KernelEmitter<'_, '_> {
         }
         // A sub-byte integer keeps its low bits, sign-extended if signed.
         let unused = 8 - to.bits() as i64;
-        let high = self.builder.ins().ishl_imm(result, unused);
+        let high = self.builder.ins().ishl_imm_u(result, unused);
         Ok(if to.is_signed() {
-            self.builder.ins().sshr_imm(high, unused)
+            self.builder.ins().sshr_imm_u(high, unused)
         } else {
-            self.builder.ins().ushr_imm(high, unused)
+            self.builder.ins().ushr_imm_u(high, unused)
         })
     }
 
@@ -128,8 +128,8 @@ impl KernelEmitter<'_, '_> {
         match element {
             E::I4 | E::I2 => {
                 let unused = 8 - element.bits() as i64;
-                let high = self.builder.ins().ishl_imm(raw, unused);
-                Ok(self.builder.ins().sshr_imm(high, unused))
+                let high = self.builder.ins().ishl_imm_u(raw, unused);
+                Ok(self.builder.ins().sshr_imm_u(high, unused))
             }
             E::U4 | E::U2 => Ok(raw),
             other if other.is_float() && other.bits() < 32 => self.widen_float(other, raw),

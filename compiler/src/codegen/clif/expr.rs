@@ -6,7 +6,7 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use super::kernel::KernelEmitter;
 use super::scalar_type;
 use crate::graph::ElementType as E;
-use crate::loops::{AxisId, CompareOp, Expr, ExprId, ReduceOp, Scalar, StoreOp, BinaryOp};
+use crate::loops::{AxisId, BinaryOp, CompareOp, Expr, ExprId, ReduceOp, Scalar, StoreOp};
 
 impl KernelEmitter<'_, '_> {
     /// Whether an expression's value changes along an axis.
@@ -71,7 +71,9 @@ impl KernelEmitter<'_, '_> {
         let element = kernel.type_of(id);
         match kernel.expr(id) {
             Expr::Const(scalar) => self.constant(*scalar, vector),
-            Expr::Axis(axis) => self.positions[axis.0 as usize].ok_or_else(|| "an axis is used outside its loop".into()),
+            Expr::Axis(axis) => {
+                self.positions[axis.0 as usize].ok_or_else(|| "an axis is used outside its loop".into())
+            }
             Expr::Dim(dim) => Ok(self.dim(dim)),
             Expr::Load { parameter, index, guard } => {
                 if vector {
@@ -114,7 +116,9 @@ impl KernelEmitter<'_, '_> {
                     self.builder.ins().bitcast(ty, MemFlagsData::new(), value)
                 })
             }
-            Expr::Reduced(id) => self.reduced[id.0 as usize].ok_or_else(|| "a reduction is used before it is done".into()),
+            Expr::Reduced(id) => {
+                self.reduced[id.0 as usize].ok_or_else(|| "a reduction is used before it is done".into())
+            }
             Expr::Checked { index, extent } => {
                 let (index, extent) = (self.operand(*index, false)?, self.operand(*extent, false)?);
                 // One unsigned comparison: a negative index is a large one.

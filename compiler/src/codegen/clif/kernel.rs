@@ -40,8 +40,6 @@ pub(super) struct KernelEmitter<'a, 'f> {
     pub scopes: Vec<HashMap<(ExprId, bool), Value>>,
     /// Where failed index checks go.
     pub fail: Block,
-    /// Readable bytes that guarded loads outside their guard read.
-    pub dummy: Option<Value>,
     imported: HashMap<String, FuncRef>,
     sizes: Value,
     symbols: &'a [SymbolId],
@@ -71,11 +69,12 @@ pub fn build_kernel(
     builder.append_block_params_for_function_params(entry);
     builder.switch_to_block(entry);
     builder.seal_block(entry);
-    let [buffers, sizes, begin, end] = *builder.block_params(entry) else { return Err("a kernel has four parameters".into()) };
+    let [buffers, sizes, begin, end] = *builder.block_params(entry) else {
+        return Err("a kernel has four parameters".into());
+    };
     let flags = MemFlagsData::trusted();
-    let bases = (0..kernel.parameters.len())
-        .map(|i| builder.ins().load(POINTER, flags, buffers, 8 * i as i32))
-        .collect();
+    let bases =
+        (0..kernel.parameters.len()).map(|i| builder.ins().load(POINTER, flags, buffers, 8 * i as i32)).collect();
     let mut emitter = KernelEmitter {
         builder,
         kernel,
@@ -88,7 +87,6 @@ pub fn build_kernel(
         reduced: vec![None; kernel.reductions.len()],
         scopes: vec![HashMap::new()],
         fail,
-        dummy: None,
         imported: HashMap::new(),
         sizes,
         symbols,
@@ -202,7 +200,8 @@ impl KernelEmitter<'_, '_> {
 
     fn outer(&mut self, schedule: &Schedule, level: usize, begin: Value, end: Value) -> Result<(), String> {
         let Some(&axis) = self.kernel.outer.get(level) else { return self.point(schedule) };
-        let range = if level == 0 { (begin, end) } else { (self.index(0), self.dim(&self.kernel.extent(axis).clone())) };
+        let range =
+            if level == 0 { (begin, end) } else { (self.index(0), self.dim(&self.kernel.extent(axis).clone())) };
         let vector = schedule.vector == Some(VectorAxis::Outer(axis));
         self.along(axis, range, vector, &mut |emitter| emitter.outer(schedule, level + 1, begin, end))
     }
@@ -266,7 +265,8 @@ impl KernelEmitter<'_, '_> {
         self.over(&reduction.axes, vector, &mut |emitter| {
             let in_lanes = emitter.vector != outer_vector;
             let target = lanes.filter(|_| in_lanes).unwrap_or(single);
-            let value = emitter.operand(reduction.value, emitter.vector.is_some() && (in_lanes || is_vector(emitter)))?;
+            let value =
+                emitter.operand(reduction.value, emitter.vector.is_some() && (in_lanes || is_vector(emitter)))?;
             let total = emitter.builder.use_var(target);
             let combined = emitter.combine(reduction.op, element, total, value)?;
             emitter.builder.def_var(target, combined);

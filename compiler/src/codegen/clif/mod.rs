@@ -12,8 +12,8 @@ mod kernel;
 mod operations;
 mod routines;
 
-pub use kernel::{build_kernel, kernel_signature};
 pub use dims::emit_dim;
+pub use kernel::{build_kernel, kernel_signature};
 pub use routines::Routines;
 
 use cranelift_codegen::ir::{Type, types};

@@ -36,7 +36,13 @@ impl Routines {
     }
 
     /// Declares a scalar math function: as many operands of `ty` as given, one result of it.
-    pub fn declare_math(&mut self, module: &mut dyn Module, name: &str, ty: Type, operands: usize) -> ModuleResult<FuncId> {
+    pub fn declare_math(
+        &mut self,
+        module: &mut dyn Module,
+        name: &str,
+        ty: Type,
+        operands: usize,
+    ) -> ModuleResult<FuncId> {
         self.declare(module, name, &vec![ty; operands], &[ty])
     }
 }
