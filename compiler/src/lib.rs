@@ -3,6 +3,7 @@
 pub mod codegen;
 pub mod error;
 pub mod graph;
+pub mod link;
 pub mod loops;
 pub mod ops;
 pub mod schedule;

@@ -1,0 +1,33 @@
+//! The linker built into this library: `libwild`, called in this process.
+
+use super::LinkError;
+use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+const NAME: &str = "the built-in linker";
+
+/// Links with `arguments`, which are those of `ld`. A panic inside the linker becomes an error.
+pub(super) fn link(arguments: &[OsString]) -> Result<(), LinkError> {
+    let arguments: Vec<String> = arguments
+        .iter()
+        .map(|argument| argument.clone().into_string())
+        .collect::<Result<_, _>>()
+        .map_err(|path| LinkError::linker(NAME, format!("{} is not Unicode", path.display())))?;
+    // Warnings go to the standard error stream.
+    let run = || -> Result<(), String> {
+        let parsed = libwild::Args::new(|| std::iter::once("ld").chain(arguments.iter().map(String::as_str)))
+            .map_err(|error| error.to_string())?;
+        libwild::run(parsed).map_err(|error| error.to_string())
+    };
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(result) => result.map_err(|message| LinkError::linker(NAME, message)),
+        Err(panic) => {
+            let message = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("no message");
+            Err(LinkError::linker(NAME, format!("it stopped on a defect of its own: {message}")))
+        }
+    }
+}
