@@ -4,7 +4,7 @@
 //! itself again with a clean environment, as `lithify __link ...`, and hands that call to [`run_child`].
 
 use super::LinkError;
-use super::shared::{LinkerChoice, SharedOptions, arguments, shared, with_files};
+use super::shared::{LinkerChoice, SharedOptions, arguments, emulation, shared, with_files};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -21,10 +21,15 @@ pub fn shared_in_child(executable: &Path, object: &[u8], out: &Path, options: &S
     if options.linker != LinkerChoice::Wild {
         return shared(object, out, options);
     }
+    let emulation = emulation(object)?;
     with_files(object, out, |object, output| {
         let name = executable.display().to_string();
         let mut command = Command::new(executable);
-        command.arg(CHILD_SUBCOMMAND).args(arguments(object, output, options)).stdin(Stdio::null()).env_clear();
+        command
+            .arg(CHILD_SUBCOMMAND)
+            .args(arguments(emulation, object, output, options))
+            .stdin(Stdio::null())
+            .env_clear();
         // A jobserver of the caller's is not handed on; the loader and temporary files need these.
         for variable in ["PATH", "LD_LIBRARY_PATH", "TMPDIR", "HOME"] {
             if let Some(value) = std::env::var_os(variable) {

@@ -45,9 +45,11 @@ impl Default for SharedOptions {
 /// # Errors
 /// A linker that is missing, not built in, or refuses the object; a file that cannot be written.
 pub fn shared(object: &[u8], out: &Path, options: &SharedOptions) -> Result<(), LinkError> {
+    #[cfg(feature = "wild")]
+    let emulation = emulation(object)?;
     with_files(object, out, |object, output| match &options.linker {
         #[cfg(feature = "wild")]
-        LinkerChoice::Wild => super::wild::link(&arguments(object, output, options)),
+        LinkerChoice::Wild => super::wild::link(&arguments(emulation, object, output, options)),
         #[cfg(not(feature = "wild"))]
         LinkerChoice::Wild => Err(LinkError::Unsupported(
             "this build has no linker of its own (feature `wild`); choose the system's, such as `cc`".to_owned(),
@@ -81,9 +83,21 @@ pub(super) fn with_files(
     fs::rename(&output_path, out).map_err(|error| LinkError::file(out, error))
 }
 
+/// The linker's name (`-m`) for the processor of `object`.
+pub(super) fn emulation(object: &[u8]) -> Result<&'static str, LinkError> {
+    use object::{Architecture, Object};
+    let file = object::File::parse(object).map_err(|error| LinkError::malformed("the prelinked object", error))?;
+    match file.architecture() {
+        Architecture::X86_64 => Ok("elf_x86_64"),
+        Architecture::Aarch64 => Ok("aarch64linux"),
+        other => Err(LinkError::Unsupported(format!("linking for the processor {other:?}"))),
+    }
+}
+
 /// Linker arguments, in the common language of `ld`, `lld`, `mold` and `wild`.
-pub(super) fn arguments(object: &Path, output: &Path, options: &SharedOptions) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = vec!["-shared".into(), "-o".into(), output.into(), object.into()];
+pub(super) fn arguments(emulation: &str, object: &Path, output: &Path, options: &SharedOptions) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> =
+        vec!["-m".into(), emulation.into(), "-shared".into(), "-o".into(), output.into(), object.into()];
     arguments.extend(linker_flags(options).into_iter().map(OsString::from));
     arguments
 }

@@ -15,8 +15,12 @@ pub(super) fn link(arguments: &[OsString]) -> Result<(), LinkError> {
         .map_err(|path| LinkError::linker(NAME, format!("{} is not Unicode", path.display())))?;
     // Warnings go to the standard error stream.
     let run = || -> Result<(), String> {
-        let parsed = libwild::Args::new(|| std::iter::once("ld").chain(arguments.iter().map(String::as_str)))
-            .map_err(|error| error.to_string())?;
+        // The flavor is stated because the default is that of the machine this runs on.
+        let all = || {
+            ["ld", "-flavor", "gnu", "--no-identity-comment"].into_iter().chain(arguments.iter().map(String::as_str))
+        };
+        let mut parsed = libwild::Args::new(all).map_err(|error| error.to_string())?;
+        parsed.parse(all).map_err(|error| error.to_string())?;
         libwild::run(parsed).map_err(|error| error.to_string())
     };
     match catch_unwind(AssertUnwindSafe(run)) {
