@@ -6,5 +6,6 @@ pub mod graph;
 pub mod link;
 pub mod loops;
 pub mod ops;
+pub mod proto;
 pub mod schedule;
 pub mod shape;
