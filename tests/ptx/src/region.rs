@@ -37,42 +37,69 @@ impl Region {
         if end > self.data.len() as u64 { Err(Refusal::OutOfBounds) } else { Ok(offset as usize) }
     }
 
-    /// Reads a value of 1, 2, 4 or 8 bytes at an offset aligned to its size.
-    #[inline]
-    pub fn load(&self, offset: u64, bytes: u32) -> Result<u64, Refusal> {
-        let at = self.check_bounds(offset, bytes as usize)?;
-        let needed = (1u64 << bytes) - 1;
+    /// Reads `values.len()` values of 1, 2, 4 or 8 bytes, 16 bytes at most, at an offset aligned to all of them.
+    #[inline(always)]
+    pub fn load(&self, offset: u64, bytes: u32, values: &mut [u64]) -> Result<(), Refusal> {
+        let total = bytes as usize * values.len();
+        let at = self.check_bounds(offset, total)?;
+        let needed = (1u64 << total) - 1;
         if (self.written[at / 64] >> (at % 64)) & needed != needed {
             return Err(Refusal::Uninitialized);
         }
-        let tail = &self.data[at..];
-        Ok(match bytes {
-            1 => u64::from(tail[0]),
-            2 => u64::from(u16::from_le_bytes([tail[0], tail[1]])),
-            4 => u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]])),
-            _ => tail.first_chunk::<8>().map_or(0, |chunk| u64::from_le_bytes(*chunk)),
-        })
-    }
-
-    /// Writes a value of 1, 2, 4 or 8 bytes at an offset aligned to its size.
-    #[inline]
-    pub fn store(&mut self, offset: u64, bytes: u32, value: u64) -> Result<(), Refusal> {
-        let at = self.check_bounds(offset, bytes as usize)?;
-        self.written[at / 64] |= ((1u64 << bytes) - 1) << (at % 64);
-        let tail = &mut self.data[at..];
+        let source = &self.data[at..at + total];
         match bytes {
-            1 => tail[0] = value as u8,
-            2 => tail[..2].copy_from_slice(&(value as u16).to_le_bytes()),
-            4 => tail[..4].copy_from_slice(&(value as u32).to_le_bytes()),
-            _ => tail[..8].copy_from_slice(&value.to_le_bytes()),
+            1 => source.iter().zip(values).for_each(|(byte, value)| *value = u64::from(*byte)),
+            2 => source
+                .as_chunks()
+                .0
+                .iter()
+                .zip(values)
+                .for_each(|(chunk, value)| *value = u64::from(u16::from_le_bytes(*chunk))),
+            4 => source
+                .as_chunks()
+                .0
+                .iter()
+                .zip(values)
+                .for_each(|(chunk, value)| *value = u64::from(u32::from_le_bytes(*chunk))),
+            _ => {
+                source.as_chunks().0.iter().zip(values).for_each(|(chunk, value)| *value = u64::from_le_bytes(*chunk));
+            }
         }
         Ok(())
+    }
+
+    /// Writes values of 1, 2, 4 or 8 bytes, 16 bytes at most, at an offset aligned to all of them.
+    #[inline(always)]
+    pub fn store(&mut self, offset: u64, bytes: u32, values: &[u64]) -> Result<(), Refusal> {
+        let total = bytes as usize * values.len();
+        let at = self.check_bounds(offset, total)?;
+        self.written[at / 64] |= ((1u64 << total) - 1) << (at % 64);
+        let target = self.data[at..at + total].chunks_exact_mut(bytes as usize);
+        for (chunk, value) in target.zip(values) {
+            match bytes {
+                1 => chunk[0] = *value as u8,
+                2 => chunk.copy_from_slice(&(*value as u16).to_le_bytes()),
+                4 => chunk.copy_from_slice(&(*value as u32).to_le_bytes()),
+                _ => chunk.copy_from_slice(&value.to_le_bytes()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The words of `written` that a range of bytes has bits in, with the masks of those bits.
+    fn words(at: usize, bytes: usize) -> impl Iterator<Item = (usize, u64)> {
+        let end = at + bytes;
+        (at / 64..end.div_ceil(64)).map(move |word| {
+            let first = at.max(word * 64) - word * 64;
+            let last = end.min(word * 64 + 64) - word * 64;
+            (word, if last <= first { 0 } else { (u64::MAX >> (64 - (last - first))) << first })
+        })
     }
 
     /// Reads bytes of any number and alignment.
     pub fn read(&self, offset: u64, bytes: usize) -> Result<&[u8], Refusal> {
         let at = self.check_bounds(offset, bytes)?;
-        if (at..at + bytes).any(|byte| self.written[byte / 64] >> (byte % 64) & 1 == 0) {
+        if Self::words(at, bytes).any(|(word, mask)| self.written[word] & mask != mask) {
             return Err(Refusal::Uninitialized);
         }
         Ok(&self.data[at..at + bytes])
@@ -82,8 +109,8 @@ impl Region {
     pub fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Refusal> {
         let at = self.check_bounds(offset, bytes.len())?;
         self.data[at..at + bytes.len()].copy_from_slice(bytes);
-        for byte in at..at + bytes.len() {
-            self.written[byte / 64] |= 1 << (byte % 64);
+        for (word, mask) in Self::words(at, bytes.len()) {
+            self.written[word] |= mask;
         }
         Ok(())
     }
@@ -96,16 +123,22 @@ mod tests {
     #[test]
     fn bounds_and_poison_are_exact() {
         let mut region = Region::poisoned(70);
-        assert_eq!(region.load(0, 4), Err(Refusal::Uninitialized));
-        region.store(64, 4, 0x0102_0304).unwrap();
-        assert_eq!(region.load(64, 4), Ok(0x0102_0304));
-        assert_eq!(region.load(66, 2), Ok(0x0102));
-        assert_eq!(region.load(64, 8), Err(Refusal::OutOfBounds));
-        assert_eq!(region.load(u64::MAX - 1, 2), Err(Refusal::OutOfBounds));
+        let load = |region: &Region, offset, bytes| {
+            let mut value = [0];
+            region.load(offset, bytes, &mut value).map(|()| value[0])
+        };
+        assert_eq!(load(&region, 0, 4), Err(Refusal::Uninitialized));
+        region.store(64, 2, &[0x0304, 0x0102]).unwrap();
+        assert_eq!(load(&region, 64, 4), Ok(0x0102_0304));
+        assert_eq!(load(&region, 66, 2), Ok(0x0102));
+        assert_eq!(load(&region, 64, 8), Err(Refusal::OutOfBounds));
+        assert_eq!(load(&region, u64::MAX - 1, 2), Err(Refusal::OutOfBounds));
         region.write(3, &[7; 6]).unwrap();
         assert_eq!(region.read(3, 6), Ok(&[7u8; 6][..]));
         assert_eq!(region.read(2, 6), Err(Refusal::Uninitialized));
         region.poison();
-        assert_eq!(region.load(64, 1), Err(Refusal::Uninitialized));
+        assert_eq!(load(&region, 64, 1), Err(Refusal::Uninitialized));
+        region.write(0, &[1; 70]).unwrap();
+        assert!(region.read(0, 70).is_ok() && region.read(1, 0).is_ok());
     }
 }

@@ -96,9 +96,10 @@ impl Warp<'_> {
                 _ => (None, address),
             };
             let result = region.ok_or(Refusal::OutOfBounds).and_then(|region| {
-                let old = region.load(offset, access.bytes)?;
-                region.store(offset, access.bytes, apply(function, kind, old, b, c))?;
-                Ok(old)
+                let mut old = [0];
+                region.load(offset, access.bytes, &mut old)?;
+                region.store(offset, access.bytes, &[apply(function, kind, old[0], b, c)])?;
+                Ok(old[0])
             });
             out[lane] = result.map_err(|refusal| self.refuse(refusal, space, address, access, lane, block))?;
             if space == Space::Shared {

@@ -4,7 +4,6 @@ use super::Block;
 use super::shared::Touch;
 use super::warp::Warp;
 use crate::fault::{FaultReason, Stop};
-use crate::lanes::LANES;
 use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW, split};
 use crate::operation::{Access, SINK};
 use crate::region::Refusal;
@@ -105,47 +104,47 @@ impl Warp<'_> {
         self.need(access.base, active)?;
         let count = access.count as usize;
         let total = access.bytes * access.count;
-        let mut out = [[0; LANES]; 4];
+        let mut values = [0; 4];
+        let values = &mut values[..count];
         for lane in lanes_of(active) {
             let (space, address) = self.locate(access, lane)?;
-            let refuse = |refusal, block: &Block<'_>| self.refuse(refusal, space, address, access, lane, block);
-            let (region, offset) = match space {
-                Space::Shared => (&block.shared.region, address),
-                Space::Parameter => (block.parameters, address),
-                Space::Local => match self.local_offset(address, total, lane) {
-                    Ok(offset) => (&self.local, offset),
-                    Err(refusal) => return Err(refuse(refusal, block)),
-                },
+            let loaded = match space {
+                Space::Shared => block.shared.region.load(address, access.bytes, values),
+                Space::Parameter => block.parameters.load(address, access.bytes, values),
+                Space::Local => self
+                    .local_offset(address, total, lane)
+                    .and_then(|offset| self.local.load(offset, access.bytes, values)),
                 _ => {
                     let (number, offset) = split(address);
                     match block.memory.region(number) {
-                        Some(region) => (region, offset),
-                        None => return Err(refuse(Refusal::OutOfBounds, block)),
+                        Some(region) => region.load(offset, access.bytes, values),
+                        None => Err(Refusal::OutOfBounds),
                     }
                 }
             };
-            for (index, out) in out.iter_mut().enumerate().take(count) {
-                match region.load(offset + u64::from(access.bytes) * index as u64, access.bytes) {
-                    Ok(value) => out[lane] = value,
-                    Err(refusal) => return Err(refuse(refusal, block)),
-                }
+            if let Err(refusal) = loaded {
+                return Err(self.refuse(refusal, space, address, access, lane, block));
+            }
+            for (register, value) in self.loaded.iter_mut().zip(&*values) {
+                register[lane] = *value;
             }
             if space == Space::Shared {
                 let touched = block.shared.touch(self.index, address, total, Touch::Read, line);
                 touched.map_err(|reason| Stop { lane: lane as u32, reason })?;
             }
         }
-        for (value, &register) in out.iter_mut().zip(d).take(count) {
+        for (index, &register) in d.iter().enumerate().take(count) {
             if register == SINK {
                 continue;
             }
+            let mut value = self.loaded[index];
             if let Some(bits) = sign {
                 let shift = 64 - 8 * access.bytes;
                 for lane in value.iter_mut() {
                     *lane = ((*lane << shift) as i64 >> shift) as u64 & (u64::MAX >> (64 - bits));
                 }
             }
-            self.put(register, value, active);
+            self.put(register, &value, active);
         }
         Ok(())
     }
@@ -166,28 +165,31 @@ impl Warp<'_> {
         }
         for lane in lanes_of(active) {
             let (space, address) = self.locate(access, lane)?;
-            for (index, &source) in sources.iter().enumerate().take(count) {
-                let value = self.registers[source as usize][lane];
-                let step = u64::from(access.bytes) * index as u64;
-                let stored = match space {
-                    Space::Shared => block.shared.region.store(address + step, access.bytes, value),
-                    Space::Local => self
-                        .local_offset(address, total, lane)
-                        .and_then(|offset| self.local.store(offset + step, access.bytes, value)),
-                    Space::Parameter => Err(Refusal::OutOfBounds),
-                    _ => {
-                        let (number, offset) = split(address);
-                        match block.memory.region_mut(number) {
-                            Some((_, true)) => {
-                                let reason = FaultReason::ReadOnly { address };
-                                return Err(Stop { lane: lane as u32, reason });
-                            }
-                            Some((region, false)) => region.store(offset + step, access.bytes, value),
-                            None => Err(Refusal::OutOfBounds),
+            let mut values = [0; 4];
+            for (value, &source) in values.iter_mut().zip(&sources[..count]) {
+                *value = self.registers[source as usize][lane];
+            }
+            let values = &values[..count];
+            let stored = match space {
+                Space::Shared => block.shared.region.store(address, access.bytes, values),
+                Space::Local => self
+                    .local_offset(address, total, lane)
+                    .and_then(|offset| self.local.store(offset, access.bytes, values)),
+                Space::Parameter => Err(Refusal::OutOfBounds),
+                _ => {
+                    let (number, offset) = split(address);
+                    match block.memory.region_mut(number) {
+                        Some((_, true)) => {
+                            let reason = FaultReason::ReadOnly { address };
+                            return Err(Stop { lane: lane as u32, reason });
                         }
+                        Some((region, false)) => region.store(offset, access.bytes, values),
+                        None => Err(Refusal::OutOfBounds),
                     }
-                };
-                stored.map_err(|refusal| self.refuse(refusal, space, address, access, lane, block))?;
+                }
+            };
+            if let Err(refusal) = stored {
+                return Err(self.refuse(refusal, space, address, access, lane, block));
             }
             if space == Space::Shared {
                 let touched = block.shared.touch(self.index, address, total, Touch::Write, line);

@@ -36,7 +36,8 @@ pub struct Shared {
     /// Its bytes.
     pub region: Region,
     shadow: Vec<Shadow>,
-    grain: u32,
+    /// Logarithm of the bytes that an entry of the shadow stands for.
+    grain_bits: u32,
     check: bool,
     /// Time starts at 1; 0 in a shadow stands for never.
     now: u32,
@@ -51,7 +52,7 @@ impl Shared {
         Self {
             region: Region::poisoned(bytes as usize),
             shadow: vec![Shadow::default(); entries],
-            grain,
+            grain_bits: grain.trailing_zeros(),
             check,
             now: 1,
             unknown_since: vec![[1; 33]; warps as usize],
@@ -87,11 +88,15 @@ impl Shared {
             return Ok(());
         }
         let known = &self.unknown_since[warp as usize];
-        let first = offset as usize / self.grain as usize;
-        let last = (offset as usize + bytes as usize - 1) / self.grain as usize;
+        let first = offset as usize >> self.grain_bits;
+        let last = (offset as usize + bytes as usize - 1) >> self.grain_bits;
         for (index, entry) in self.shadow[first..=last].iter_mut().enumerate() {
+            // A repeated read: a write in between would have been reported.
+            if touch == Touch::Read && entry.read_time == self.now && entry.readers >> warp & 1 == 1 {
+                continue;
+            }
             let race = |other: u32, other_line: u32| {
-                let address = ((first + index) * self.grain as usize) as u64;
+                let address = ((first + index) << self.grain_bits) as u64;
                 let other_warp = (other != ATOMIC).then_some(other);
                 Err(FaultReason::Race { address, write: touch != Touch::Read, other_warp, other_line })
             };

@@ -16,26 +16,25 @@ impl Warp<'_> {
         line: u32,
         block: &mut Block<'_>,
     ) -> Result<Flow, Stop> {
-        let mut out = [0; LANES];
         match *operation {
             Operation::Unary { function, d, a } => {
                 self.need(a, active)?;
-                function(&mut out, &self.registers[a as usize]);
-                self.put(d, &out, active);
+                function(&mut self.out, &self.registers[a as usize]);
+                self.keep(d, active);
             }
             Operation::Binary { function, d, a, b } => {
                 self.need(a, active)?;
                 self.need(b, active)?;
-                function(&mut out, &self.registers[a as usize], &self.registers[b as usize]);
-                self.put(d, &out, active);
+                function(&mut self.out, &self.registers[a as usize], &self.registers[b as usize]);
+                self.keep(d, active);
             }
             Operation::Divide { function, d, a, b } => {
                 self.need(a, active)?;
                 self.need(b, active)?;
                 let divisor = &self.registers[b as usize];
                 let zeros = (0..LANES).fold(0u32, |mask, lane| mask | u32::from(divisor[lane] == 0) << lane);
-                function(&mut out, &self.registers[a as usize], divisor);
-                self.put(d, &out, active);
+                function(&mut self.out, &self.registers[a as usize], divisor);
+                self.keep(d, active);
                 self.forget(d, zeros & active);
             }
             Operation::Ternary { function, d, a, b, c } => {
@@ -43,16 +42,16 @@ impl Warp<'_> {
                 self.need(b, active)?;
                 self.need(c, active)?;
                 let [a, b, c] = [a, b, c].map(|register| &self.registers[register as usize]);
-                function(&mut out, a, b, c);
-                self.put(d, &out, active);
+                function(&mut self.out, a, b, c);
+                self.keep(d, active);
             }
             Operation::Quaternary { function, d, sources } => {
                 for source in sources {
                     self.need(source, active)?;
                 }
                 let [a, b, c, e] = sources.map(|register| &self.registers[register as usize]);
-                function(&mut out, a, b, c, e);
-                self.put(d, &out, active);
+                function(&mut self.out, a, b, c, e);
+                self.keep(d, active);
             }
             Operation::LogicTable { table, d, a, b, c } => {
                 for source in [a, b, c] {
@@ -60,22 +59,23 @@ impl Warp<'_> {
                 }
                 let [a, b, c] = [a, b, c].map(|register| &self.registers[register as usize]);
                 for lane in 0..LANES {
-                    out[lane] = logic_table(table, a[lane], b[lane], c[lane]);
+                    self.out[lane] = logic_table(table, a[lane], b[lane], c[lane]);
                 }
-                self.put(d, &out, active);
+                self.keep(d, active);
             }
             Operation::Convert { ref conversion, d, a } => {
                 self.need(a, active)?;
-                conversion.apply(&mut out, &self.registers[a as usize]);
-                self.put(d, &out, active);
+                conversion.apply(&mut self.out, &self.registers[a as usize]);
+                self.keep(d, active);
             }
             Operation::Pack { d, parts, count, bits } => {
+                self.out.fill(0);
                 for (index, &part) in parts[..count as usize].iter().enumerate() {
                     self.need(part, active)?;
                     let part = &self.registers[part as usize];
-                    out.iter_mut().zip(part).for_each(|(out, part)| *out |= part << (index as u32 * bits));
+                    self.out.iter_mut().zip(part).for_each(|(out, part)| *out |= part << (index as u32 * bits));
                 }
-                self.put(d, &out, active);
+                self.keep(d, active);
             }
             Operation::Unpack { parts, a, count, bits } => {
                 self.need(a, active)?;
@@ -104,10 +104,10 @@ impl Warp<'_> {
                 self.need(b, active)?;
                 let holds = test(&self.registers[a as usize], &self.registers[b as usize]);
                 let (value, _) = self.join_predicate(holds, join, active)?;
-                for (lane, out) in out.iter_mut().enumerate() {
+                for (lane, out) in self.out.iter_mut().enumerate() {
                     *out = if value >> lane & 1 == 1 { one } else { 0 };
                 }
-                self.put(d, &out, active);
+                self.keep(d, active);
             }
             Operation::Select { d, a, b, p } => {
                 let chosen = self.predicate((p, false), active)?;
@@ -116,9 +116,9 @@ impl Warp<'_> {
                 self.need(b, active & !chosen)?;
                 let [a, b] = [a, b].map(|register| &self.registers[register as usize]);
                 for lane in 0..LANES {
-                    out[lane] = if chosen >> lane & 1 == 1 { a[lane] } else { b[lane] };
+                    self.out[lane] = if chosen >> lane & 1 == 1 { a[lane] } else { b[lane] };
                 }
-                self.put(d, &out, active);
+                self.keep(d, active);
             }
             Operation::PredicateLogic { logic, d, a, b } => {
                 let value = logic.apply(self.predicate(a, active)?, self.predicate(b, active)?);

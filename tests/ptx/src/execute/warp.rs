@@ -46,6 +46,10 @@ pub struct Warp<'a> {
     pub(super) local: Region,
     /// Bytes between the local memories of two lanes; a multiple of 64, so that none shares a word of bits.
     pub(super) local_stride: u64,
+    /// What the function of a step computes before the active lanes of it are kept.
+    pub(super) out: Lanes,
+    /// The values of a load, likewise.
+    pub(super) loaded: [Lanes; 4],
     /// Step that runs or ran last.
     current: u32,
 }
@@ -70,6 +74,8 @@ impl<'a> Warp<'a> {
             live: 0,
             local: Region::poisoned((32 * local_stride) as usize),
             local_stride,
+            out: [0; LANES],
+            loaded: [[0; LANES]; 4],
             current: 0,
         };
         for &(register, constant) in &kernel.constants {
@@ -228,6 +234,18 @@ impl<'a> Warp<'a> {
     /// Marks lanes of a register as holding no specified value.
     pub(super) fn forget(&mut self, register: u32, lanes: u32) {
         self.written[register as usize] &= !lanes;
+    }
+
+    /// Writes what a function computed to a register in these lanes.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, register: u32, lanes: u32) {
+        if lanes == u32::MAX {
+            self.registers[register as usize] = self.out;
+            self.written[register as usize] = lanes;
+        } else {
+            let out = self.out;
+            self.put(register, &out, lanes);
+        }
     }
 
     /// Writes a register in these lanes.
