@@ -4,6 +4,7 @@ use super::Block;
 use super::shared::Touch;
 use super::warp::Warp;
 use crate::fault::{FaultReason, Stop};
+use crate::lanes::LANES;
 use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW, split};
 use crate::operation::{Access, SINK};
 use crate::region::Refusal;
@@ -106,7 +107,22 @@ impl Warp<'_> {
         let total = access.bytes * access.count;
         let mut values = [0; 4];
         let values = &mut values[..count];
+        // The same address is another place for each lane in local memory.
+        let shareable = !matches!(access.space, Space::Local | Space::Generic);
+        // No lane accesses the last byte of the address space: its buffers are the windows, which are small.
+        let mut addresses = [u64::MAX; LANES];
         for lane in lanes_of(active) {
+            let address = self.registers[access.base as usize][lane];
+            addresses[lane] = address;
+            // Lanes often share addresses with a neighbour or with the other half of the warp: what was read and
+            // checked once is copied.
+            let twin = if lane > 0 && addresses[lane - 1] == address { lane - 1 } else { lane & 15 };
+            if twin != lane && addresses[twin] == address && shareable {
+                for register in &mut self.loaded[..count] {
+                    register[lane] = register[twin];
+                }
+                continue;
+            }
             let (space, address) = self.locate(access, lane)?;
             let loaded = match space {
                 Space::Shared => block.shared.region.load(address, access.bytes, values),
