@@ -2,10 +2,12 @@
 
 pub mod dim;
 mod element_type;
+mod import;
 mod model;
 mod tensor;
 
 pub use dim::{CompareOperator, Dim, SymbolId, Symbols};
 pub use element_type::{ElementKind, ElementType};
+pub use import::{ImportOptions, import};
 pub use model::{Attribute, Model, Node, OperatorName, Region, TensorType, Type, Value, ValueId};
 pub use tensor::{Element, Tensor, TensorData};

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::ElementType;
 
 /// A constant: element type, static shape and contents. Cloning shares the contents.
@@ -19,11 +21,11 @@ pub struct Tensor {
 #[derive(Clone, PartialEq, Debug)]
 pub enum TensorData {
     /// Little-endian elements, packed.
-    Bytes(Arc<[u8]>),
+    Bytes(Bytes),
     /// Byte strings.
     Strings(Arc<[Vec<u8>]>),
     /// One little-endian element that every position holds; kept symbolic until something needs the bytes.
-    Splat(Arc<[u8]>),
+    Splat(Bytes),
 }
 
 /// Rust types that are element types.
@@ -101,7 +103,7 @@ impl Tensor {
     }
 
     /// The contents written out, splats expanded; `None` for strings.
-    pub fn bytes(&self) -> Option<Arc<[u8]>> {
+    pub fn bytes(&self) -> Option<Bytes> {
         match &self.data {
             TensorData::Bytes(bytes) => Some(bytes.clone()),
             TensorData::Splat(value) => {
@@ -175,8 +177,11 @@ mod tests {
 
     #[test]
     fn splats_expand_to_the_same_values() {
-        let splat =
-            Tensor { element: ElementType::F32, dims: vec![3], data: TensorData::Splat(1.5f32.to_le_bytes().into()) };
+        let splat = Tensor {
+            element: ElementType::F32,
+            dims: vec![3],
+            data: TensorData::Splat(1.5f32.to_le_bytes().to_vec().into()),
+        };
         assert_eq!(splat.values::<f32>(), Some(vec![1.5; 3]));
         assert_eq!(splat.floats(), Some(vec![1.5; 3]));
         assert_eq!(splat.integers(), None);

@@ -11,10 +11,12 @@ mod expr;
 mod kernel;
 mod operations;
 mod routines;
+mod run;
 
 pub use dims::emit_dim;
 pub use kernel::{build_kernel, kernel_signature};
-pub use routines::Routines;
+pub use routines::{POINTER, Routines, signature};
+pub use run::{Failure, RunContext, run_signature};
 
 use cranelift_codegen::ir::{Type, types};
 

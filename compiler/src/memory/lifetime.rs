@@ -1,0 +1,99 @@
+//! From which step to which step a buffer holds something that is still needed.
+
+use crate::loops::{Action, BufferId, Program, Step};
+
+/// First and last step of use, counted through all blocks in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lifetime {
+    /// The first step that touches the buffer.
+    pub start: usize,
+    /// The last step that touches the buffer.
+    pub end: usize,
+}
+
+impl Lifetime {
+    /// Whether both are alive at some step.
+    pub fn overlaps(self, other: Self) -> bool {
+        self.start <= other.end && other.start <= self.end
+    }
+}
+
+/// The lifetimes of all buffers; `None` for those no step touches.
+///
+/// A buffer used both inside and outside of a loop lives during the whole loop.
+pub fn lifetimes(program: &Program) -> Vec<Option<Lifetime>> {
+    let mut walk = Walk { lifetimes: vec![None; program.buffers.len()], clock: 0 };
+    walk.block(&program.steps);
+    walk.lifetimes
+}
+
+/// The buffers that a step touches itself, without its blocks.
+pub fn touched(action: &Action) -> Vec<BufferId> {
+    match action {
+        Action::Launch { buffers, .. } => buffers.clone(),
+        Action::Routine(call) => call.inputs.iter().chain(&call.outputs).copied().collect(),
+        Action::Bind { buffer, .. } => vec![*buffer],
+        Action::Move { from, to } => vec![*from, *to],
+        Action::Set { .. } | Action::Check { .. } | Action::If { .. } | Action::Loop { .. } => Vec::new(),
+    }
+}
+
+struct Walk {
+    lifetimes: Vec<Option<Lifetime>>,
+    clock: usize,
+}
+
+impl Walk {
+    fn touch(&mut self, buffer: BufferId) {
+        let now = self.clock;
+        let lifetime = self.lifetimes[buffer.0 as usize].get_or_insert(Lifetime { start: now, end: now });
+        lifetime.end = now;
+    }
+
+    fn block(&mut self, steps: &[Step]) {
+        for step in steps {
+            self.clock += 1;
+            for buffer in touched(&step.action) {
+                self.touch(buffer);
+            }
+            match &step.action {
+                Action::If { then, otherwise, .. } => {
+                    self.block(then);
+                    self.block(otherwise);
+                }
+                Action::Loop { body, .. } => self.looped(body),
+                _ => {}
+            }
+        }
+    }
+
+    fn looped(&mut self, body: &[Step]) {
+        let start = self.clock;
+        self.block(body);
+        let mut inside = Vec::new();
+        collect(body, &mut inside);
+        // What was alive before the loop is needed in every round.
+        for buffer in inside {
+            if let Some(lifetime) = &mut self.lifetimes[buffer.0 as usize]
+                && lifetime.start <= start
+            {
+                lifetime.end = self.clock + 1;
+            }
+        }
+        self.clock += 1;
+    }
+}
+
+fn collect(steps: &[Step], buffers: &mut Vec<BufferId>) {
+    for step in steps {
+        buffers.extend(touched(&step.action));
+        match &step.action {
+            Action::If { then, otherwise, .. } => {
+                collect(then, buffers);
+                collect(otherwise, buffers);
+            }
+            Action::Loop { body, .. } => collect(body, buffers),
+            _ => {}
+        }
+    }
+}
