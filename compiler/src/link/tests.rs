@@ -166,6 +166,64 @@ fn system_linker_makes_a_library_that_runs() {
     assert_eq!(call(&library, "a", 37), 42);
 }
 
+/// The program that [`shared_in_child`] starts in tests: a script that hands its arguments to [`child_side`].
+#[cfg(feature = "wild")]
+fn child_program(directory: &Path) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let path = directory.join("child.sh");
+    let this = std::env::current_exe().unwrap();
+    let script = format!(
+        "#!/bin/sh\ntest \"$1\" = {CHILD_SUBCOMMAND} || exit 9\nshift\n\
+         LITHIFY_TEST_LINK=\"$(printf '%s\\n' \"$@\")\" exec '{}' --exact link::tests::child_side --nocapture\n",
+        this.display()
+    );
+    fs::write(&path, script).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+/// Links when it is run by the script of [`child_program`], and passes otherwise.
+#[cfg(feature = "wild")]
+#[test]
+fn child_side() {
+    if let Ok(arguments) = std::env::var("LITHIFY_TEST_LINK") {
+        let code = run_child(arguments.lines().map(Into::into));
+        assert_eq!(code, std::process::ExitCode::SUCCESS);
+    }
+}
+
+#[cfg(feature = "wild")]
+#[test]
+fn a_child_links_and_its_failure_is_reported() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = child_program(directory.path());
+    let library = directory.path().join("libmodel.so");
+    shared_in_child(&program, &prelinked("a", 5), &library, &options(LinkerChoice::Wild)).unwrap();
+    check_library(&library, "a");
+    assert_eq!(call(&library, "a", 37), 42);
+    let other = directory.path().join("other.so");
+    let result = shared_in_child(Path::new("/bin/false"), &prelinked("a", 5), &other, &options(LinkerChoice::Wild));
+    assert!(matches!(result, Err(LinkError::Linker { .. })), "{result:?}");
+    assert!(!other.exists());
+}
+
+#[cfg(feature = "wild")]
+#[test]
+fn python_loads_a_library() {
+    if !have("python3") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let library = directory.path().join("libmodel.so");
+    shared(&prelinked("a", 5), &library, &options(LinkerChoice::Wild)).unwrap();
+    let script = "import ctypes, sys
+copy, number = ctypes.c_uint64(0), ctypes.c_uint64(37)
+run = ctypes.CDLL(sys.argv[1]).a_run
+run.restype = ctypes.c_uint64
+assert run(ctypes.byref(copy), ctypes.byref(number)) == 42 and copy.value == 37";
+    run(Command::new("python3").arg("-c").arg(script).arg(&library));
+}
+
 #[test]
 fn a_missing_linker_is_named() {
     let directory = tempfile::tempdir().unwrap();
