@@ -5,6 +5,7 @@
 //! or a second model. Here every symbol outside the exports becomes local, before any linker sees it. Sections are kept
 //! only when they are reachable from the model's, so a stub routine costs nothing when it is not used.
 
+mod emit;
 mod input;
 mod output;
 mod reach;
