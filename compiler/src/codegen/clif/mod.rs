@@ -9,6 +9,7 @@ mod convert;
 mod dims;
 mod expr;
 mod kernel;
+pub mod math;
 mod operations;
 mod routines;
 mod run;
