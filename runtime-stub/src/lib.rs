@@ -1,6 +1,8 @@
 //! The runtime stub.
 #![no_std]
 
+pub mod math;
+
 #[cfg(stub_standalone)]
 mod panic;
 

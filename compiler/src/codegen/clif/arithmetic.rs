@@ -3,6 +3,7 @@
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 use super::kernel::KernelEmitter;
+use super::math;
 use super::operations;
 use super::scalar_type;
 use crate::graph::ElementType as E;
@@ -38,7 +39,14 @@ impl KernelEmitter<'_, '_> {
                 let result = self.pick(positive, one, a);
                 self.pick(negative, minus_one, result)
             }
-            _ => return self.call_math(op.name(), element, &[a]),
+            _ => {
+                if math::inline_unary(op) == math::Inline::Always
+                    && let Some(result) = math::unary(&mut self.builder, op, a, self.features.fma)
+                {
+                    return Ok(result);
+                }
+                return self.call_math(op.name(), element, &[a]);
+            }
         })
     }
 
@@ -113,6 +121,9 @@ impl KernelEmitter<'_, '_> {
                 self.builder.ins().floor(quotient)
             }
             BinaryOp::Pow | BinaryOp::Rem | BinaryOp::Mod | BinaryOp::Atan2 => {
+                if let Some(result) = math::binary(&mut self.builder, op, a, b, self.features.fma) {
+                    return Ok(result);
+                }
                 return self.call_math(op.name(), element, &[a, b]);
             }
             _ => return Err(format!("{} has no float form", op.name())),

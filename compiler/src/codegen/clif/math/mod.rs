@@ -17,6 +17,75 @@ pub use double::Double;
 pub use emit::MathBuilder;
 pub use trigonometric::TRIGONOMETRIC_LIMIT;
 
+use cranelift_codegen::ir::{Value, types};
+use cranelift_frontend::FunctionBuilder;
+
+use crate::loops::{BinaryOp, UnaryOp};
+
+/// How far an expansion can be used.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Inline {
+    /// For every argument.
+    Always,
+    /// For arguments up to this magnitude; others need the routine.
+    UpTo(f32),
+    /// There is no expansion.
+    Never,
+}
+
+/// Whether and where [`unary`] expands an operation on `f32`.
+pub fn inline_unary(op: UnaryOp) -> Inline {
+    use UnaryOp::*;
+    match op {
+        Sin | Cos | Tan => Inline::UpTo(TRIGONOMETRIC_LIMIT),
+        Exp | Log | Asin | Acos | Atan | Sinh | Cosh | Tanh | Asinh | Acosh | Atanh | Erf | Sigmoid | Log1p | Expm1 => {
+            Inline::Always
+        }
+        _ => Inline::Never,
+    }
+}
+
+/// The expansion of an operation on `f32` of any lane count; `None` where [`inline_unary`] says never.
+pub fn unary(builder: &mut FunctionBuilder<'_>, op: UnaryOp, x: Value, fma: bool) -> Option<Value> {
+    if builder.func.dfg.value_type(x).lane_type() != types::F32 {
+        return None;
+    }
+    let mut math = MathBuilder::like(builder, x, fma);
+    Some(match op {
+        UnaryOp::Exp => math.exp(x),
+        UnaryOp::Expm1 => math.expm1(x),
+        UnaryOp::Log => math.log(x),
+        UnaryOp::Log1p => math.log1p(x),
+        UnaryOp::Sigmoid => math.sigmoid(x),
+        UnaryOp::Tanh => math.tanh(x),
+        UnaryOp::Sinh => math.sinh(x),
+        UnaryOp::Cosh => math.cosh(x),
+        UnaryOp::Asinh => math.asinh(x),
+        UnaryOp::Acosh => math.acosh(x),
+        UnaryOp::Atanh => math.atanh(x),
+        UnaryOp::Erf => math.erf(x),
+        UnaryOp::Sin => math.sin(x),
+        UnaryOp::Cos => math.cos(x),
+        UnaryOp::Tan => math.tan(x),
+        UnaryOp::Asin => math.asin(x),
+        UnaryOp::Acos => math.acos(x),
+        UnaryOp::Atan => math.atan(x),
+        _ => return None,
+    })
+}
+
+/// The expansion of an operation on two `f32` of any lane count, if it has one.
+pub fn binary(builder: &mut FunctionBuilder<'_>, op: BinaryOp, a: Value, b: Value, fma: bool) -> Option<Value> {
+    if builder.func.dfg.value_type(a).lane_type() != types::F32 {
+        return None;
+    }
+    let mut math = MathBuilder::like(builder, a, fma);
+    Some(match op {
+        BinaryOp::Atan2 => math.atan2(a, b),
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::TRIGONOMETRIC_LIMIT;
