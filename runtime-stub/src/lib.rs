@@ -1,8 +1,15 @@
-//! The runtime stub.
+//! The runtime linked into every library that lithify produces.
+//!
+//! Generated code does the work; this crate checks what callers pass, owns the memory of a context, and holds the few
+//! routines that no loop expresses. It allocates through libc, keeps no global state, and never panics on a caller's input.
 #![no_std]
 
+pub mod abi;
+pub mod context;
+pub mod cpu;
+pub mod entry;
 pub mod math;
-
+pub mod memory;
 #[cfg(stub_standalone)]
 mod panic;
 

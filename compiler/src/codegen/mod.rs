@@ -2,7 +2,9 @@
 
 pub mod clif;
 mod compile;
+mod descriptor;
 mod kernels;
 
 pub use compile::{Compiled, compile};
+pub use descriptor::{Identity, define_interface, exports};
 pub use kernels::{KernelSet, kernel_symbols};
