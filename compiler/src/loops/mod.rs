@@ -2,6 +2,7 @@
 
 mod builder;
 mod expr;
+pub mod interpret;
 mod kernel;
 mod lower;
 mod program;
