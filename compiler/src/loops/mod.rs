@@ -2,11 +2,15 @@
 
 mod builder;
 mod expr;
+#[cfg(test)]
+pub(crate) mod generate;
 pub mod interpret;
 mod kernel;
 mod lower;
 mod program;
 pub mod symbolic;
+pub mod text;
+pub mod verify;
 
 pub use builder::KernelBuilder;
 pub use expr::{AxisId, BinaryOp, CompareOp, Expr, ExprId, ParameterId, ReductionId, Scalar, UnaryOp};

@@ -3,6 +3,7 @@
 use super::arithmetic::{binary, bitcast, cast, compare, unary};
 use super::{Fault, Fuel, Number, storage};
 use crate::graph::{Dim, ElementType, SymbolId};
+use crate::loops::verify::verify_kernel;
 use crate::loops::{
     AxisId, BinaryOp, CompareOp, Expr, ExprId, Kernel, ParameterId, ReduceOp, Reduction, Store, StoreOp,
 };
@@ -32,6 +33,7 @@ pub(super) fn interpret_in(
     symbols: &SymbolValues<'_>,
     fuel: &mut Fuel,
 ) -> Result<(), Fault> {
+    verify_kernel(kernel).map_err(Fault::Invalid)?;
     let fault = |message: String| Fault::Invalid(format!("kernel {}: {message}", kernel.name));
     let value_of = |dim: &Dim| dim.evaluate(symbols).map_err(|error| fault(error.to_string()));
     if slots.len() != kernel.parameters.len() {

@@ -93,8 +93,8 @@ pub fn encode(element: ElementType, saturate: bool, value: f32) -> u32 {
     let exponent = exponent_of(magnitude).max(1 - format.bias);
     let digits = (magnitude / power_of_two(exponent - format.mantissa as i32)).round_ties_even();
     // A number just below a power of two carries into the exponent by itself.
-    let code = (((exponent + format.bias - 1) as u64) << format.mantissa) + digits as u64;
-    if magnitude.is_infinite() || code > u64::from(format.greatest()) {
+    let code = (((exponent + format.bias - 1) as u64) << format.mantissa).saturating_add(digits as u64);
+    if code > u64::from(format.greatest()) {
         let to_greatest = format.special == Special::Finite || (saturate && format.bits == 8);
         return match format.special {
             _ if to_greatest => sign | format.greatest(),

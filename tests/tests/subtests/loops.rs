@@ -1,0 +1,87 @@
+//! Subtests of the loops form. The input is a kernel if its first statement is `kernel` and nothing follows it, else a
+//! program.
+
+use lithify::graph::{ElementType, Symbols, Tensor, TensorData};
+use lithify::loops::interpret::{Fuel, Number, interpret_program, no_routines, storage};
+use lithify::loops::text::{parse_kernel, parse_program, print_kernel, print_program};
+use lithify::loops::verify::{verify_kernel, verify_program};
+use lithify::loops::{Kernel, Program, Scalar};
+
+enum Input {
+    Kernel(Kernel, Symbols),
+    Program(Program),
+}
+
+fn parse(text: &str) -> Result<Input, String> {
+    if text.lines().any(|line| line.starts_with("steps {")) {
+        return parse_program(text).map(Input::Program).map_err(|error| error.to_string());
+    }
+    let mut symbols = Symbols::new();
+    let kernel = parse_kernel(text, &mut symbols).map_err(|error| error.to_string())?;
+    Ok(Input::Kernel(kernel, symbols))
+}
+
+/// Prints what was parsed; what is printed must parse and print to the same.
+pub fn round_trip(text: &str, _: &[&str]) -> Result<String, String> {
+    let print = |input: &Input| match input {
+        Input::Kernel(kernel, symbols) => print_kernel(kernel, symbols),
+        Input::Program(program) => print_program(program),
+    };
+    let printed = print(&parse(text)?);
+    let again = print(&parse(&printed)?);
+    if printed == again { Ok(printed) } else { Err(format!("printed twice, it differs:\n{again}")) }
+}
+
+/// `ok`, or the broken rule.
+pub fn verify(text: &str, _: &[&str]) -> Result<String, String> {
+    match parse(text)? {
+        Input::Kernel(kernel, _) => verify_kernel(&kernel)?,
+        Input::Program(program) => verify_program(&program)?,
+    }
+    Ok("ok".into())
+}
+
+/// Runs a program on the tensors of lines such as `; input f32[2] 1.5 -2` and prints its outputs in the same form.
+pub fn interpret(text: &str, _: &[&str]) -> Result<String, String> {
+    let Input::Program(program) = parse(text)? else { return Err("programs are interpreted, not kernels".into()) };
+    verify_program(&program)?;
+    let lines = text.lines().filter_map(|line| line.strip_prefix("; input "));
+    let inputs = lines.map(parse_tensor).collect::<Result<Vec<_>, _>>()?;
+    let outputs = interpret_program(&program, inputs, &no_routines, &mut Fuel::new(10_000_000));
+    let outputs = outputs.map_err(|fault| fault.to_string())?;
+    outputs.iter().map(|tensor| print_tensor(tensor).map(|line| line + "\n")).collect()
+}
+
+fn parse_tensor(text: &str) -> Result<Tensor, String> {
+    let parts = || {
+        let (element, rest) = text.split_once('[')?;
+        let (dims, values) = rest.split_once(']')?;
+        let element = ElementType::from_name(element)?;
+        let dims = dims.split(',').map(str::trim).filter(|dim| !dim.is_empty());
+        let dims: Vec<i64> = dims.map(|dim| dim.parse().ok()).collect::<Option<_>>()?;
+        let scalar = |word: &str| match word.parse::<i64>() {
+            Ok(value) => Some(Scalar::from_i64(element.compute_type(), value)),
+            Err(_) => Some(Scalar::from_f64(element.compute_type(), word.parse().ok()?)),
+        };
+        let values = values.split_whitespace().map(|word| scalar(word).map(Number::from_scalar));
+        let values: Vec<Number> = values.collect::<Option<_>>()?;
+        let fits = dims.iter().product::<i64>() == values.len() as i64;
+        let data = TensorData::Bytes(storage::pack(element, &values).into());
+        fits.then_some(Tensor { element, dims, data })
+    };
+    parts().ok_or_else(|| format!("`{text}` is no tensor such as `f32[2] 1.5 -2`"))
+}
+
+fn print_tensor(tensor: &Tensor) -> Result<String, String> {
+    let bytes = tensor.bytes().ok_or("a tensor of strings is not printed")?;
+    let values = storage::unpack(tensor.element, &bytes, tensor.len());
+    let words: String = values
+        .iter()
+        .map(|value| match value {
+            Number::F32(value) => format!(" {value}"),
+            Number::F64(value) => format!(" {value}"),
+            Number::Integer(_, value) => format!(" {value}"),
+        })
+        .collect();
+    Ok(format!("{}{:?}{words}", tensor.element, tensor.dims))
+}

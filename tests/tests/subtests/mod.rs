@@ -1,0 +1,14 @@
+//! What a file of each kind does with its input.
+
+mod loops;
+
+/// Gives the output for the whole input text, its first line included, and the words after the subtest's name.
+pub type Subtest = fn(&str, &[&str]) -> Result<String, String>;
+
+const SUBTESTS: &[(&str, Subtest)] =
+    &[("loops-roundtrip", loops::round_trip), ("verify", loops::verify), ("interpret", loops::interpret)];
+
+/// The subtest of that name.
+pub fn find(name: &str) -> Option<Subtest> {
+    SUBTESTS.iter().find(|(known, _)| *known == name).map(|(_, subtest)| *subtest)
+}
