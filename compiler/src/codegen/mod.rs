@@ -4,6 +4,7 @@ pub mod clif;
 mod compile;
 mod descriptor;
 mod kernels;
+pub mod ptx;
 
 pub use compile::{Compiled, compile};
 pub use descriptor::{Identity, define_interface, exports};

@@ -126,7 +126,7 @@ fn lanes_leave_a_loop_one_by_one_and_meet_again() {
     let length = |mut n: u32| {
         let mut steps = 0;
         while n != 1 {
-            n = if n % 2 == 0 { n / 2 } else { 3 * n + 1 };
+            n = if n.is_multiple_of(2) { n / 2 } else { 3 * n + 1 };
             steps += 1;
         }
         steps
@@ -217,14 +217,15 @@ fn calls_pass_variables_and_registers() {
           @%p0 call.uni (result), square, (argument);
           @%p0 ld.param.b32 %r1, [result]; }
         st.global.u32 [%rd1], %r1; ret;",
-    ) + ".func (.param .b32 out) square(.param .b32 in) {
+    );
+    let functions = ".func (.reg .b32 %out) product(.reg .b32 %a, .reg .b32 %b) { mul.lo.u32 %out, %a, %b; ret; }
+        .func (.param .b32 out) square(.param .b32 in) {
             .reg .b32 %r<3>; .reg .pred %p<1>;
             ld.param.b32 %r0, [in]; call (%r1), product, (%r0, %r0);
             setp.gt.u32 %p0, %r0, 5; @%p0 bra $big; st.param.b32 [out], %r1; ret;
-            $big: st.param.b32 [out], 1000; ret; }
-        .func (.reg .b32 %out) product(.reg .b32 %a, .reg .b32 %b) { mul.lo.u32 %out, %a, %b; ret; }";
-    let text = text.replace("st.param.b32 [out], 1000;", "mov.u32 %r2, 1000; st.param.b32 [out], %r2;");
-    let module = Module::parse(&text).unwrap();
+            $big: mov.u32 %r2, 1000; st.param.b32 [out], %r2; ret; }\n.visible";
+    let module = Module::parse(&text.replace(".visible", functions)).unwrap();
+    assert!(Module::parse(&(text + &functions.replace(".visible", ""))).unwrap_err().message.contains("before"));
     let mut memory = Memory::new();
     let buffer = memory.allocate(128);
     module.launch("k", [1; 3], [32, 1, 1], 0, &[Param::Pointer(buffer)], &mut memory, &Options::default()).unwrap();

@@ -31,6 +31,10 @@ impl Decoder<'_> {
         let Some(function) = candidates.max_by_key(|function| function.body.len()) else {
             return self.error(format!("there is no device function {name}"));
         };
+        let place = |name: &str| text.functions.iter().position(|function| function.name == name);
+        if self.calls.last().is_some_and(|caller| place(name) >= place(caller)) {
+            return self.error(format!("{name} must be declared before the function that calls it"));
+        }
         if function.body.is_empty() {
             return self.error(format!("the device function {name} has no body"));
         }

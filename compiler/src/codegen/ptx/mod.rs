@@ -1,0 +1,4 @@
+//! PTX, the code of NVIDIA GPUs.
+
+#[cfg(feature = "ptxas")]
+pub mod ptxas;
