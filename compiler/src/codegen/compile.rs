@@ -164,12 +164,8 @@ fn declare_routines(
                 routines.declare_math(module, "lithify_pow_i64", types::I64, 2)?;
                 routines.declare_math(module, "lithify_pow_u64", types::I64, 2)?;
             }
-            Expr::Cast { to, .. } => declare_conversions(*to, routines, module)?,
             _ => {}
         }
-    }
-    for parameter in &kernel.parameters {
-        declare_conversions(parameter.element, routines, module)?;
     }
     Ok(())
 }
@@ -177,22 +173,6 @@ fn declare_routines(
 fn is_inline(op: UnaryOp) -> bool {
     use UnaryOp as U;
     matches!(op, U::Neg | U::Abs | U::Floor | U::Ceil | U::Round | U::Trunc | U::Sqrt | U::Sign | U::IsNan | U::Not)
-}
-
-fn declare_conversions(
-    element: ElementType,
-    routines: &mut Routines,
-    module: &mut dyn Module,
-) -> cranelift_module::ModuleResult<()> {
-    if !element.is_float() || element.bits() >= 32 {
-        return Ok(());
-    }
-    routines.declare(module, &format!("lithify_{element}_to_f32"), &[types::I32], &[types::F32])?;
-    routines.declare(module, &format!("lithify_f32_to_{element}"), &[types::F32], &[types::I32])?;
-    if element.bits() == 8 {
-        routines.declare(module, &format!("lithify_f32_to_{element}_wrapping"), &[types::F32], &[types::I32])?;
-    }
-    Ok(())
 }
 
 /// Defines a data object for each distinct constant.

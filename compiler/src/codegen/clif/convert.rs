@@ -4,6 +4,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 
 use super::kernel::KernelEmitter;
+use super::math::MathBuilder;
 use super::scalar_type;
 use crate::graph::ElementType as E;
 use crate::loops::{CompareOp, Scalar};
@@ -143,19 +144,16 @@ impl KernelEmitter<'_, '_> {
     }
 
     fn widen_float(&mut self, element: E, raw: Value) -> Result<Value, String> {
-        let bits = self.builder.ins().uextend(types::I32, raw);
-        let function = self.import(&format!("lithify_{element}_to_f32"))?;
-        let call = self.builder.ins().call(function, &[bits]);
-        Ok(self.builder.inst_results(call)[0])
+        let code = self.builder.ins().uextend(types::I32, raw);
+        let mut math = MathBuilder::like(&mut self.builder, code, self.features.fma);
+        math.widen(element, code).ok_or_else(|| format!("{element} is no narrow float"))
     }
 
     /// The bits of a narrow float nearest to an `f32`.
     fn narrow(&mut self, element: E, saturate: bool, value: Value) -> Result<Value, String> {
-        let suffix = if saturate || element.bits() > 8 { "" } else { "_wrapping" };
-        let function = self.import(&format!("lithify_f32_to_{element}{suffix}"))?;
-        let call = self.builder.ins().call(function, &[value]);
-        let bits = self.builder.inst_results(call)[0];
+        let mut math = MathBuilder::like(&mut self.builder, value, self.features.fma);
+        let code = math.narrow(element, saturate, value).ok_or_else(|| format!("{element} is no narrow float"))?;
         let ty = if element.bits() == 16 { types::I16 } else { types::I8 };
-        Ok(self.builder.ins().ireduce(ty, bits))
+        Ok(self.builder.ins().ireduce(ty, code))
     }
 }

@@ -79,8 +79,8 @@ impl MathBuilder<'_, '_> {
         self.scale_widely(e, reduced.shifted)
     }
 
-    /// e · 2^n for the integer in the low bits of `shifted`, -150 <= n <= 129.
-    fn scale_widely(&mut self, e: Value, shifted: Value) -> Value {
+    /// e · 2^n for the integer in the low bits of `shifted`, -160 <= n <= 140.
+    pub(super) fn scale_widely(&mut self, e: Value, shifted: Value) -> Value {
         // Two factors, as 2^n may lie outside the normal range: the first product is exact, the second rounds.
         let bits = self.bits(shifted);
         let n = self.shift_left(bits, 9);

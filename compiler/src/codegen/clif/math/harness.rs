@@ -227,3 +227,34 @@ pub(super) fn check_on(
         assert!(error <= bound, "{name}({x:e}) is {got:e}, not {exact:e}: {error} ulp at {lanes} lanes, fma {fma}");
     }
 }
+
+/// Measures a function of two arguments on given pairs at every variant, prints the worst error, and fails above `bound` ulp.
+pub(super) fn check_binary(
+    name: &str,
+    bound: f64,
+    a: &[f32],
+    b: &[f32],
+    exact: fn(f64, f64) -> f64,
+    e: fn(&mut MathBuilder<'_, '_>, Value, Value) -> Value,
+) {
+    for lanes in [8, 16] {
+        verify(FLOATS, lanes, true, &|math, x, y| e(math, x, y));
+    }
+    for (lanes, fma) in variants() {
+        let got: Vec<f32> = run(FLOATS, lanes, fma, &|math, x, y| e(math, x, y), a, b);
+        let mut worst = (0.0, 0);
+        for (i, ((&a, &b), &got)) in a.iter().zip(b).zip(&got).enumerate() {
+            let error = ulp_error(got, exact(f64::from(a), f64::from(b)));
+            if error > worst.0 {
+                worst = (error, i);
+            }
+        }
+        let (error, i) = worst;
+        let (a, b, got, exact) = (a[i], b[i], got[i], exact(f64::from(a[i]), f64::from(b[i])));
+        println!("{name:8} {lanes} lanes, fma {fma:5}: {error:.3} ulp at ({a:e}, {b:e}): {got:e} for {exact:e}");
+        assert!(
+            error <= bound,
+            "{name}({a:e}, {b:e}) is {got:e}, not {exact:e}: {error} ulp at {lanes} lanes, fma {fma}"
+        );
+    }
+}

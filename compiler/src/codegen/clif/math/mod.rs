@@ -11,6 +11,8 @@ mod exponential;
 mod harness;
 mod inverse_trigonometric;
 mod logarithm;
+mod narrow;
+mod power;
 mod trigonometric;
 
 pub use double::Double;
@@ -82,6 +84,7 @@ pub fn binary(builder: &mut FunctionBuilder<'_>, op: BinaryOp, a: Value, b: Valu
     let mut math = MathBuilder::like(builder, a, fma);
     Some(match op {
         BinaryOp::Atan2 => math.atan2(a, b),
+        BinaryOp::Pow => math.pow(a, b),
         _ => return None,
     })
 }
@@ -89,7 +92,7 @@ pub fn binary(builder: &mut FunctionBuilder<'_>, op: BinaryOp, a: Value, b: Valu
 #[cfg(test)]
 mod tests {
     use super::TRIGONOMETRIC_LIMIT;
-    use super::harness::{check, check_on, samples};
+    use super::harness::{check, check_binary, check_on, samples};
 
     #[test]
     fn exponentials_are_within_their_bounds() {
@@ -136,5 +139,57 @@ mod tests {
         check("atan", 2.0, f64::atan, |math, x| math.atan(x));
         check("asin", 2.0, f64::asin, |math, x| math.asin(x));
         check("acos", 2.0, f64::acos, |math, x| math.acos(x));
+    }
+
+    const EDGES: [f32; 21] = [
+        0.0,
+        1e-45,
+        f32::MIN_POSITIVE,
+        0.5,
+        0.999_999_94,
+        1.0,
+        1.000_000_1,
+        1.5,
+        2.0,
+        2.5,
+        3.0,
+        4.0,
+        16_777_215.0,
+        16_777_216.0,
+        -1.0,
+        -2.0,
+        -3.0,
+        -2.5,
+        f32::MAX,
+        f32::INFINITY,
+        f32::NAN,
+    ];
+
+    /// Every pair of edges with either sign, and pairs spread over all bit patterns.
+    fn pairs() -> (Vec<f32>, Vec<f32>) {
+        let edges: Vec<f32> = EDGES.iter().flat_map(|&edge| [edge, -edge]).collect();
+        let mut pairs: Vec<(f32, f32)> = edges.iter().flat_map(|&a| edges.iter().map(move |&b| (a, b))).collect();
+        let samples = samples();
+        pairs.extend(samples.iter().enumerate().map(|(i, &a)| (a, samples[(i * 7919 + 13) % samples.len()])));
+        pairs.into_iter().unzip()
+    }
+
+    #[test]
+    fn the_angle_of_a_point_is_within_its_bound() {
+        let (y, x) = pairs();
+        check_binary("atan2", 2.0, &y, &x, f64::atan2, |math, y, x| math.atan2(y, x));
+    }
+
+    #[test]
+    fn powers_are_within_their_bound() {
+        let (mut x, mut y) = pairs();
+        // Bases and exponents whose results lie within the range.
+        for i in 0..1_000_000u32 {
+            let base = f32::from_bits(i.wrapping_mul(2147) % 0x7f80_0000);
+            let log = f64::from(base).log2();
+            x.push(base);
+            y.push(((f64::from(i.wrapping_mul(40_503) % 100_000) / 50_000.0 - 1.0) * 150.0 / log) as f32);
+        }
+        check_binary("pow", 2.0, &x, &y, f64::powf, |math, x, y| math.pow(x, y));
     }
 }
