@@ -1,1 +1,17 @@
 //! Support for the tests.
+
+pub mod compare;
+pub mod elements;
+pub mod npz;
+pub mod tensor;
+pub mod zoo;
+
+use std::path::{Path, PathBuf};
+
+/// The folder that cargo builds into, where `tests/setup.sh` puts test data.
+pub fn target() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) => folder.into(),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"),
+    }
+}
