@@ -1,5 +1,6 @@
 //! Support for the tests.
 
+pub mod case;
 pub mod compare;
 pub mod elements;
 pub mod npz;
