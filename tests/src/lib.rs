@@ -1,5 +1,6 @@
 //! Support for the tests.
 
+pub mod artifact;
 pub mod case;
 pub mod compare;
 pub mod elements;

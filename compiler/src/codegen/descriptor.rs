@@ -89,7 +89,13 @@ impl Writer<'_> {
             self.forward("destroy", "lithify_destroy", &[POINTER], &[], None)?,
             self.forward("run", "lithify_run", &[POINTER, POINTER, POINTER, POINTER, POINTER], &[types::I32], None)?,
             self.forward("error", "lithify_error", &[POINTER], &[POINTER], None)?,
-            self.forward("workspace_bytes", "lithify_workspace_bytes", &[POINTER, POINTER, POINTER], &[types::I64], None)?,
+            self.forward(
+                "workspace_bytes",
+                "lithify_workspace_bytes",
+                &[POINTER, POINTER, POINTER],
+                &[types::I64],
+                None,
+            )?,
             self.forward("release", "lithify_release", &[POINTER, POINTER], &[], None)?,
         ];
         self.model_function(descriptor)?;
