@@ -164,13 +164,19 @@ impl Model {
 
     /// Adds a constant.
     pub fn add_constant(&mut self, name: impl Into<String>, tensor: Tensor) -> ValueId {
+        let id = self.add_value(name, Type::Unknown);
+        self.set_constant(id, tensor);
+        id
+    }
+
+    /// Makes a value a constant: its type, contents and known elements.
+    pub fn set_constant(&mut self, id: ValueId, tensor: Tensor) {
         let shape = tensor.dims.iter().map(|&dim| Dim::constant(dim)).collect();
-        let id = self.add_value(name, Type::tensor(tensor.element, shape));
         let known = (tensor.dims.len() <= 1 && tensor.len() <= Self::MAX_KNOWN).then(|| tensor.integers()).flatten();
-        let value = &mut self.values[id.0 as usize];
+        let value = self.value_mut(id);
+        value.ty = Type::tensor(tensor.element, shape);
         value.known = known.map(|known| known.into_iter().map(Dim::constant).collect());
         value.constant = Some(tensor);
-        id
     }
 
     /// The longest integer tensor whose elements are tracked as [`Value::known`].

@@ -65,6 +65,12 @@ impl<'a> Lowering<'a> {
 
     /// Lowers one node into `steps`.
     pub fn node(&mut self, node: &'a Node, steps: &mut Vec<Step>) -> ops::Result<()> {
+        // A node whose results are constants has nothing to do in a run.
+        if node.regions().next().is_none()
+            && node.outputs.iter().flatten().all(|&id| self.model.value(id).constant.is_some())
+        {
+            return Ok(());
+        }
         let operator = crate::shape::find(node)?;
         let label = self.program.labels.len() as u32;
         self.program.labels.push(crate::shape::describe(node));

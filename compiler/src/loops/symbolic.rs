@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{AxisId, BinaryOp, BufferId, CompareOp, Expr, ExprId, Kernel, ReduceOp, StoreOp, UnaryOp};
+use super::{Access, AxisId, BinaryOp, BufferId, CompareOp, Expr, ExprId, Kernel, ReduceOp, StoreOp, UnaryOp};
 use crate::graph::{CompareOperator, Dim};
 
 /// More points than this are not evaluated: known values are those of small tensors.
@@ -14,7 +14,15 @@ pub fn run(kernel: &Kernel, buffers: &[BufferId], contents: &mut HashMap<BufferI
     for (parameter, buffer) in kernel.parameters.iter().zip(buffers) {
         let count = Dim::product(parameter.shape.iter().cloned()).as_const()?;
         let len = usize::try_from(count).ok().filter(|&len| len <= MAX_POINTS)?;
-        contents.entry(*buffer).or_insert_with(|| vec![Dim::constant(0); len]);
+        match contents.get(buffer) {
+            Some(elements) if elements.len() != len => return None,
+            Some(_) => {}
+            // Elements that nobody knows; floats are not followed, and nothing that depends on them is.
+            None if parameter.access == Access::Read && !parameter.element.is_float() => return None,
+            None => {
+                contents.insert(*buffer, vec![Dim::constant(0); len]);
+            }
+        }
     }
     let mut machine =
         Machine { kernel, buffers, contents, axes: vec![0; kernel.axes.len()], reduced: Vec::new(), fuel: MAX_POINTS };

@@ -125,6 +125,13 @@ impl Infer<'_> {
         }
     }
 
+    /// Makes output `index` a constant: type, contents and known elements.
+    pub fn set_constant(&mut self, index: usize, tensor: Tensor) {
+        if let Some(id) = self.node.output(index) {
+            self.model.set_constant(id, tensor);
+        }
+    }
+
     /// A dimension that only the run knows.
     pub fn fresh(&mut self, prefix: &str) -> Dim {
         Dim::symbol(self.model.symbols.fresh(prefix))

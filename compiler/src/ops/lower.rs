@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use super::{OperatorError, Result};
-use crate::graph::{Dim, ElementType, Model, Node, Region, Tensor, ValueId};
+use crate::graph::{Dim, ElementType, Model, Node, Region, SymbolId, Tensor, ValueId};
 use crate::loops::{
     Access, Action, BufferId, BufferKind, ExprId, KernelBuilder, ParameterId, Program, RoutineCall, Step, View,
 };
@@ -206,6 +206,24 @@ impl<'a> Lower<'a, '_> {
                 Ok(())
             }
         }
+    }
+
+    /// Gives `symbol` the value of `value` from here on.
+    pub fn set_symbol(&mut self, symbol: SymbolId, value: Dim) {
+        self.step(Action::Set { symbol, value });
+    }
+
+    /// A short form of `dim`: itself if it is a number or a symbol, else a new symbol that the run sets to it. Expressions
+    /// built from short forms stay small.
+    pub fn named(&mut self, dim: Dim) -> Dim {
+        if dim.is_const() || dim.as_symbol().is_some() {
+            return dim;
+        }
+        let minimum = dim.lower_bound().unwrap_or(i64::MIN);
+        let maximum = dim.upper_bound();
+        let symbol = self.shared.program.symbols.fresh_within("size", minimum, maximum);
+        self.set_symbol(symbol, dim);
+        Dim::symbol(symbol)
     }
 
     /// Adds a step.

@@ -1,14 +1,16 @@
 //! Operators: everything about one operator in one file, and THE table of them all.
 
+mod arguments;
 mod attributes;
 mod elementwise;
 mod infer;
 mod lower;
 mod registry;
+mod tensor;
 
 pub use infer::{Infer, broadcast_shapes, normalize_axis};
 pub use lower::{Lower, Lowering, Nest, copy_step};
-pub use registry::{Definition, Operator, find, operators};
+pub use registry::{Definition, Operator, check_broadcast, find, operators};
 
 use std::fmt;
 
@@ -57,4 +59,4 @@ pub type LowerRule = fn(&mut Lower<'_, '_>) -> Result<()>;
 pub type ElementRule = fn(&mut Nest, &Node, &[ExprId]) -> Result<ExprId>;
 
 /// THE table: one line for each operator, or family of elementwise operators.
-static TABLE: &[&[Operator]] = &[elementwise::OPERATORS];
+static TABLE: &[&[Operator]] = &[elementwise::OPERATORS, tensor::OPERATORS];
