@@ -7,6 +7,7 @@ pub mod link;
 pub mod loops;
 pub mod memory;
 pub mod ops;
+pub mod package;
 pub mod pipeline;
 pub mod proto;
 pub mod schedule;

@@ -12,6 +12,7 @@ pub mod math;
 pub mod memory;
 #[cfg(stub_standalone)]
 mod panic;
+pub mod symbols;
 
 /// Sum of `a` and `b`, modulo 2^64: lets a host check that the stub it linked is callable.
 #[unsafe(no_mangle)]
