@@ -8,6 +8,9 @@ use crate::memory;
 /// Bytes of the message of the last failure.
 const MESSAGE_BYTES: usize = 512;
 
+/// More bytes than the options of any version have.
+const GREATEST_OPTIONS: usize = 4096;
+
 /// The memory of one caller of a model. Opaque to C.
 #[derive(Debug)]
 #[repr(C)]
@@ -24,6 +27,27 @@ pub struct Context {
     pub(crate) blocks: *mut memory::Block,
     message: [u8; MESSAGE_BYTES],
     message_length: usize,
+}
+
+/// The caller's options, of an older or newer version, as this version's struct: absent fields are 0. Nothing where
+/// the caller sets a field that this version does not know, or the size makes no sense.
+///
+/// # Safety
+/// `given` must be valid for its stated size.
+unsafe fn known_options(given: *const Options) -> Option<Options> {
+    // SAFETY: zeros are null pointers, an absent function and numbers; the size is the first field of every version, and
+    // states how many bytes there are.
+    unsafe {
+        let mut options: Options = core::mem::zeroed();
+        let size = given.cast::<usize>().read_unaligned();
+        if !(size_of::<usize>()..=GREATEST_OPTIONS).contains(&size) {
+            return None;
+        }
+        let known = size.min(size_of::<Options>());
+        core::ptr::copy_nonoverlapping(given.cast::<u8>(), (&raw mut options).cast::<u8>(), known);
+        let unknown = core::slice::from_raw_parts(given.cast::<u8>().add(known), size - known);
+        (unknown.iter().all(|&byte| byte == 0) && options.reserved == 0).then_some(options)
+    }
 }
 
 impl Context {
@@ -45,11 +69,10 @@ impl Context {
             (*context).descriptor = descriptor;
             (*context).frame = memory.add(header).cast();
             if !options.is_null() {
-                let options = &*options;
-                if options.size < size_of::<Options>() {
+                let Some(options) = known_options(options) else {
                     memory::free(context.cast());
                     return Err(Status::VersionMismatch);
-                }
+                };
                 (*context).threads = options.threads;
                 (*context).parallel_for = options.parallel_for;
                 (*context).parallel_user = options.parallel_user;

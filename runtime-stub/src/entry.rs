@@ -161,6 +161,9 @@ fn element_bits(element_type: i32) -> u64 {
 }
 
 fn byte_count(element_type: i32, dims: &[i64]) -> Option<u64> {
+    if dims.contains(&0) {
+        return Some(0);
+    }
     let mut count = 1u64;
     for &dim in dims {
         count = count.checked_mul(u64::try_from(dim).ok()?)?;
@@ -192,6 +195,15 @@ impl<'a> Call<'a> {
     fn word(&self, index: u64) -> *mut i64 {
         // The frame has `frame_words` words, and the descriptor's numbers are below that.
         self.context.frame.wrapping_add(index as usize)
+    }
+
+    /// Empties the words of buffers: the last run's addresses of late buffers are no longer valid, and generated code
+    /// frees what it finds there.
+    fn forget_addresses(&self) {
+        for index in self.descriptor.pointers_at..self.descriptor.frame_words {
+            // SAFETY: a word of the frame.
+            unsafe { self.word(index).write(0) };
+        }
     }
 
     fn forget_symbols(&self) {
@@ -286,6 +298,7 @@ impl<'a> Call<'a> {
             return Err(Status::InvalidArgument);
         }
         self.forget_symbols();
+        self.forget_addresses();
         for (index, (port, value)) in ports.iter().zip(inputs).enumerate() {
             self.accept_input(index, port, value)?;
         }
@@ -338,6 +351,11 @@ impl<'a> Call<'a> {
 
     /// Writes the dimensions of output `index` into the caller's value; gives the bytes that it needs.
     fn describe(&mut self, index: usize, port: &Port, value: &mut Value, dims_at: usize) -> Result<u64, Status> {
+        if value.kind != KIND_TENSOR || value.element_type != port.element_type && value.element_type != 0 {
+            self.refuse("output", port, "wrong element type: expected ONNX type ", Status::WrongType);
+            self.context.append_signed(port.element_type.into());
+            return Err(Status::WrongType);
+        }
         if value.dims.is_null() && port.rank > 0 || value.rank < port.rank {
             return Err(self.refuse("output", port, "there is no room for the dimensions", Status::WrongRank));
         }
@@ -361,7 +379,9 @@ impl<'a> Call<'a> {
 
     /// Gives the output memory of `bytes` bytes: the caller's, or new.
     fn provide(&mut self, port: &Port, value: &mut Value, bytes: u64) -> Result<(), Status> {
-        value.flags &= !FLAG_ALLOCATED;
+        if value.data.is_null() {
+            value.flags &= !FLAG_ALLOCATED;
+        }
         if value.data.is_null() && bytes > 0 {
             value.data = usize::try_from(bytes).map_or(core::ptr::null_mut(), memory::allocate);
             if value.data.is_null() {
@@ -402,15 +422,12 @@ impl<'a> Call<'a> {
                 let placed = *value;
                 // SAFETY: a pointer word of the frame.
                 unsafe { self.word(first_word + index as u64).write(placed.data as i64) };
-                let others = inputs.iter().chain(outputs.get(..index).unwrap_or_default());
-                if others.into_iter().any(|other| overlap(&placed, other)) {
-                    return Err(self.refuse(
-                        "output",
-                        port,
-                        "overlaps an input or another output",
-                        Status::OverlappingBuffers,
-                    ));
-                }
+            }
+            // An output of late shape is written after the run, as far as its buffer may reach.
+            let others = inputs.iter().chain(outputs.get(..index).unwrap_or_default());
+            if outputs.get(index).is_some_and(|placed| others.into_iter().any(|other| overlap(placed, other))) {
+                let message = "overlaps an input or another output";
+                return Err(self.refuse("output", port, message, Status::OverlappingBuffers));
             }
             dims_at += port.rank as usize;
         }
@@ -453,6 +470,9 @@ fn ports<'a>(first: *const Port, count: u32) -> &'a [Port] {
 }
 
 fn overlap(a: &Value, b: &Value) -> bool {
+    if a.data.is_null() || b.data.is_null() {
+        return false;
+    }
     let (a_start, b_start) = (a.data as usize as u64, b.data as usize as u64);
     a.bytes > 0 && b.bytes > 0 && a_start < b_start.saturating_add(b.bytes) && b_start < a_start.saturating_add(a.bytes)
 }
