@@ -137,6 +137,17 @@ impl Infer<'_> {
         Dim::symbol(self.model.symbols.fresh(prefix))
     }
 
+    /// `dim`, or where its expression is long a new symbol, which the lowering then sets with
+    /// [`Lower::decide`](super::Lower::decide). Products of long expressions are beyond the algebra.
+    pub fn short(&mut self, dim: Dim, prefix: &str) -> Dim {
+        const MAX_TERMS: usize = 4;
+        match &dim {
+            Dim::Unknown => self.fresh(prefix),
+            Dim::Expression(polynomial) if polynomial.terms().len() > MAX_TERMS => self.fresh(prefix),
+            _ => dim,
+        }
+    }
+
     /// An axis attribute or value made non-negative: `-rank <= axis < rank`.
     pub fn axis(&self, axis: i64, rank: usize) -> Result<usize> {
         normalize_axis(axis, rank)

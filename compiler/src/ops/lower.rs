@@ -213,6 +213,16 @@ impl<'a> Lower<'a, '_> {
         self.step(Action::Set { symbol, value });
     }
 
+    /// Sets the dimension `target` of an output to `value` where inference made it a symbol of its own.
+    pub fn decide(&mut self, target: &Dim, value: Dim) -> Result<()> {
+        if *target != value {
+            let symbol = target.as_symbol();
+            let symbol = symbol.ok_or_else(|| OperatorError::new("a dimension of the output is decided twice"))?;
+            self.set_symbol(symbol, value);
+        }
+        Ok(())
+    }
+
     /// A short form of `dim`: itself if it is a number or a symbol, else a new symbol that the run sets to it. Expressions
     /// built from short forms stay small.
     pub fn named(&mut self, dim: Dim) -> Dim {

@@ -138,9 +138,10 @@ impl KernelEmitter<'_, '_> {
         }
     }
 
-    /// The form in memory of a value of the compute type of `element`.
+    /// The form in memory of a value of the compute type of `element`. An infinity stays one where the type has it:
+    /// what shall saturate has been cast before.
     pub fn to_storage(&mut self, element: E, value: Value) -> Result<Value, String> {
-        if element.is_float() && element.bits() < 32 { self.narrow(element, true, value) } else { Ok(value) }
+        if element.is_float() && element.bits() < 32 { self.narrow(element, false, value) } else { Ok(value) }
     }
 
     fn widen_float(&mut self, element: E, raw: Value) -> Result<Value, String> {

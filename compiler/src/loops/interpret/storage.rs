@@ -59,14 +59,14 @@ pub fn load(element: ElementType, memory: &[u8], position: usize) -> Option<Numb
     })
 }
 
-/// Writes a value of the compute type of `element`: narrow floats are rounded, 8-bit ones saturating, and sub-byte
-/// integers keep their low bits. `None` beyond the end, and for types that are [not supported](is_supported).
+/// Writes a value of the compute type of `element`: narrow floats are rounded without saturation, and sub-byte integers
+/// keep their low bits. `None` beyond the end, and for types that are [not supported](is_supported).
 pub fn store(element: ElementType, memory: &mut [u8], position: usize, value: Number) -> Option<()> {
     if !is_supported(element) {
         return None;
     }
     let bits = match value {
-        Number::F32(value) if element != ElementType::F32 => narrow::encode(element, true, value).into(),
+        Number::F32(value) if element != ElementType::F32 => narrow::encode(element, false, value).into(),
         value => value.to_scalar().bits,
     };
     write(element, memory, position, bits)

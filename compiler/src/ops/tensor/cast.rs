@@ -54,7 +54,11 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
 /// The conversion as the node's attributes ask for it.
 fn convert(nest: &mut Nest, node: &Node, to: ElementType, value: ExprId) -> Result<ExprId> {
     let saturate = node.flag_or("saturate", true)?;
-    let value = if to == ElementType::F8E8M0 {
+    let from = nest.type_of(value);
+    let value = if to.is_integer() && to.bits() < 8 && from.is_float() {
+        // Values out of range wrap as those of an integer type would.
+        nest.cast(ElementType::I32, value)
+    } else if to == ElementType::F8E8M0 {
         let rounding = node.text_or("round_mode", "up")?;
         to_power_of_two(nest, rounding, saturate, value)?
     } else {

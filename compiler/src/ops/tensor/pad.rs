@@ -49,7 +49,8 @@ fn pads(ctx: &mut impl Arguments, rank: usize) -> Result<(Vec<Dim>, Vec<Dim>, Ve
 pub fn infer(ctx: &mut Infer<'_>) -> Result<()> {
     let (element, shape) = (ctx.element(0)?, ctx.shape(0)?);
     let (_, before, after) = pads(ctx, shape.len())?;
-    let dims: Vec<Dim> = shape.iter().zip(before.iter().zip(&after)).map(|(dim, (a, b))| dim + a + b).collect();
+    let dims: Vec<Dim> =
+        shape.iter().zip(before.iter().zip(&after)).map(|(dim, (a, b))| ctx.short(dim + a + b, "padded")).collect();
     if dims.iter().any(|dim| dim.as_const().is_some_and(|dim| dim < 0)) {
         return Err(OperatorError::new("the pads take away more than there is"));
     }
@@ -61,10 +62,16 @@ pub fn infer(ctx: &mut Infer<'_>) -> Result<()> {
 pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
     let input = data(ctx, 0)?;
     let mode = mode(ctx.node)?;
-    let (axes, before, _) = pads(ctx, input.shape.len())?;
+    let (axes, before, after) = pads(ctx, input.shape.len())?;
     ctx.check_axes(&axes, input.shape.len())?;
+    let (_, dims) = ctx.output_type(0)?;
+    for ((target, dim), (a, b)) in dims.iter().zip(&input.shape).zip(before.iter().zip(&after)) {
+        // The symbol of the output counts as non-negative, so the check is on what it is set to.
+        let length = dim + a + b;
+        ctx.decide(target, length.clone())?;
+        check_nonnegative(ctx, &[length])?;
+    }
     let output = ctx.output(0)?;
-    check_nonnegative(ctx, &output.shape)?;
     let padding = if mode == Mode::Constant { ctx.optional_input(2)? } else { None };
     let mut nest = ctx.nest();
     let source = nest.read(&input);

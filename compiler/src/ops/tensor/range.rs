@@ -17,10 +17,8 @@ pub fn infer(ctx: &mut Infer<'_>) -> Result<()> {
         if delta == Dim::ZERO {
             return Err(OperatorError::new(ZERO_STEP));
         }
-        match length(&start, &limit, &delta) {
-            Dim::Unknown => ctx.fresh("range"),
-            length => length,
-        }
+        let length = length(&start, &limit, &delta);
+        ctx.short(length, "range")
     } else {
         let floats: Option<Vec<f64>> = (0..3)
             .map(|index| ctx.constant(index).and_then(Tensor::floats).and_then(|values| values.first().copied()))
@@ -54,12 +52,9 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
     if element.is_integer() {
         let [start, limit, delta] = integers(ctx)?;
         ctx.check(delta.compare(CompareOperator::NotEqual, &Dim::ZERO), ZERO_STEP)?;
-        let length = length(&start, &limit, &delta);
-        if length != shape[0]
-            && let Some(symbol) = shape[0].as_symbol()
-        {
+        if length(&start, &limit, &delta) != shape[0] {
             let [start, limit, delta] = [start, limit, delta].map(|value| ctx.named(value));
-            ctx.set_symbol(symbol, self::length(&start, &limit, &delta));
+            ctx.decide(&shape[0], length(&start, &limit, &delta))?;
         }
     } else if let Some(symbol) = shape[0].as_symbol() {
         let count = ctx.temporary(ElementType::I64, &[]);

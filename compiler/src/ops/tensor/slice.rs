@@ -23,7 +23,8 @@ struct Bounds {
 }
 
 /// Starts, ends, axes and steps: attributes before operator set 10, inputs from then on.
-fn bounds(ctx: &mut impl Arguments, rank: usize) -> Result<Bounds> {
+fn bounds(ctx: &mut impl Arguments, shape: &[Dim]) -> Result<Bounds> {
+    let rank = shape.len();
     let starts = ctx.required_integers("starts", 1)?;
     let ends = ctx.required_integers("ends", 2)?;
     let axes = match ctx.integers("axes", 3)? {
@@ -45,7 +46,7 @@ fn bounds(ctx: &mut impl Arguments, rank: usize) -> Result<Bounds> {
     }
     let whole = |value: i64| vec![Dim::constant(value); rank];
     let (starts, ends, steps) =
-        (spread(&axes, &starts, &whole(0)), spread(&axes, &ends, &whole(i64::MAX)), spread(&axes, &steps, &whole(1)));
+        (spread(&axes, &starts, &whole(0)), spread(&axes, &ends, shape), spread(&axes, &steps, &whole(1)));
     let is_named = |position: usize| axes.iter().any(|axis| axis.as_const().is_none_or(|axis| axis == position as i64));
     let ranges = (0..rank)
         .map(|position| {
@@ -90,16 +91,13 @@ fn range(dim: &Dim, [start, end, step]: &[Dim; 3], mut short: impl FnMut(Dim) ->
 /// Dimensions that are too complex to express become symbols of their own.
 pub fn infer(ctx: &mut Infer<'_>) -> Result<()> {
     let (element, shape) = (ctx.element(0)?, ctx.shape(0)?);
-    let bounds = bounds(ctx, shape.len())?;
+    let bounds = bounds(ctx, &shape)?;
     let dims = shape
         .iter()
         .zip(&bounds.ranges)
         .map(|(dim, bounds)| match bounds {
             None => dim.clone(),
-            Some(bounds) => match range(dim, bounds, |dim| dim).length {
-                Dim::Unknown => ctx.fresh("sliced"),
-                length => length,
-            },
+            Some(bounds) => ctx.short(range(dim, bounds, |dim| dim).length, "sliced"),
         })
         .collect();
     ctx.set(0, element, dims);
@@ -109,7 +107,7 @@ pub fn infer(ctx: &mut Infer<'_>) -> Result<()> {
 /// A copy of the range.
 pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
     let input = data(ctx, 0)?;
-    let bounds = bounds(ctx, input.shape.len())?;
+    let bounds = bounds(ctx, &input.shape)?;
     ctx.check_axes(&bounds.axes, input.shape.len())?;
     let (_, dims) = ctx.output_type(0)?;
     let mut ranges = Vec::new();
@@ -126,8 +124,7 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
         }
         let bounds = bounds.map(|bound| ctx.named(bound));
         let named = range(dim, &bounds, |dim| ctx.named(dim));
-        let symbol = target.as_symbol().ok_or_else(|| OperatorError::new("a dimension is decided twice"))?;
-        ctx.set_symbol(symbol, named.length.clone());
+        ctx.decide(target, named.length.clone())?;
         ranges.push(Some(named));
     }
     if ranges.iter().flatten().all(|range| range.start == Dim::ZERO && range.step == Dim::ONE) && dims == input.shape {
