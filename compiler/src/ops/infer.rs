@@ -141,9 +141,10 @@ impl Infer<'_> {
     /// [`Lower::decide`](super::Lower::decide). Products of long expressions are beyond the algebra.
     pub fn short(&mut self, dim: Dim, prefix: &str) -> Dim {
         const MAX_TERMS: usize = 4;
+        const MAX_SIZE: usize = 64;
         match &dim {
             Dim::Unknown => self.fresh(prefix),
-            Dim::Expression(polynomial) if polynomial.terms().len() > MAX_TERMS => self.fresh(prefix),
+            Dim::Expression(sum) if sum.terms().len() > MAX_TERMS || sum.size() > MAX_SIZE => self.fresh(prefix),
             _ => dim,
         }
     }

@@ -7,6 +7,8 @@ mod infer;
 mod lower;
 mod registry;
 mod tensor;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use infer::{Infer, broadcast_shapes, normalize_axis};
 pub use lower::{Lower, Lowering, Nest, copy_step};

@@ -53,6 +53,11 @@ impl Polynomial {
         self.constant
     }
 
+    /// How many terms and operators the expression has, those inside of its atoms included.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
     /// The atom, if there is nothing else in the sum.
     pub(super) fn as_atom(&self) -> Option<&Atom> {
         match self.as_monomial() {

@@ -2,7 +2,7 @@
 
 use super::data;
 use crate::graph::{Dim, ElementType};
-use crate::loops::{Action, CompareOp, ReduceOp, Scalar, StoreOp, View};
+use crate::loops::{Action, ReduceOp, StoreOp, View};
 use crate::ops::{Infer, Lower, OperatorError, Result, normalize_axis};
 
 /// The axis gets a length that only the run knows; without an axis the tensor is taken as a vector.
@@ -20,7 +20,7 @@ pub fn infer(ctx: &mut Infer<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Three kernels: the number of selected slices, the place of each, and the copy of those that are selected. A condition
+/// Kernels for the number of selected slices, the place of each, and the copy of those that are selected. A condition
 /// that is shorter than the axis selects nothing beyond its end.
 pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
     let (input, condition) = (data(ctx, 0)?, ctx.input(1)?);
@@ -47,17 +47,21 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
     ctx.launch(nest);
     ctx.step(Action::Bind { symbol, buffer: count.buffer, element: 0 });
 
-    // Each place is the one before, moved on if the slice before was selected.
+    // The first place is 0; each other is the one before, moved on if the slice before was selected.
     let places = ctx.temporary(ElementType::I64, std::slice::from_ref(&length));
+    let mut nest = ctx.nest();
+    let target = nest.write(&places);
+    let position = nest.outer_axis(length.min(&Dim::ONE));
+    let zero = nest.index(0);
+    nest.store(target, &[position], zero);
+    ctx.launch(nest);
     let mut nest = ctx.nest();
     let flags = nest.read(&condition);
     let target = nest.read_write(&places);
-    let position = nest.outer_axis(length.clone());
-    let (zero, one) = (nest.index(0), nest.index(1));
-    let before = nest.sub(position, one);
-    let has_before = nest.compare(CompareOp::Gt, position, zero);
-    let place = nest.load_where(target, &[before], has_before, Scalar::from_i64(ElementType::I64, 0));
-    let flag = nest.load_where(flags, &[before], has_before, Scalar::from_i64(ElementType::Bool, 0));
+    let before = nest.outer_axis((&length - 1).max(&Dim::ZERO));
+    let one = nest.index(1);
+    let position = nest.add(before, one);
+    let (place, flag) = (nest.load(target, &[before]), nest.load(flags, &[before]));
     let moved = nest.cast(ElementType::I64, flag);
     let place = nest.add(place, moved);
     nest.store(target, &[position], place);

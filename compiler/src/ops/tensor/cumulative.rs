@@ -1,8 +1,8 @@
 //! CumSum and CumProd: running sums and products along an axis.
 
-use super::data;
+use super::{data, write_part};
 use crate::graph::{CompareOperator, Dim};
-use crate::loops::{BinaryOp, CompareOp, Scalar, View};
+use crate::loops::{BinaryOp, View};
 use crate::ops::arguments::{Arguments, normalize_axes};
 use crate::ops::{Infer, Lower, OperatorError, Result};
 
@@ -29,7 +29,7 @@ pub fn lower_product(ctx: &mut Lower<'_, '_>) -> Result<()> {
     lower(ctx, BinaryOp::Mul, 1)
 }
 
-/// A kernel that runs in order and takes each element from the one before it. The tensor is seen as one of rank 3, with
+/// A kernel for the first elements, and one that runs in order for the others. The tensor is seen as one of rank 3, with
 /// the axis in the middle, so that the axis may be known to the run only.
 fn lower(ctx: &mut Lower<'_, '_>, op: BinaryOp, neutral: i64) -> Result<()> {
     let input = data(ctx, 0)?;
@@ -49,23 +49,36 @@ fn lower(ctx: &mut Lower<'_, '_>, op: BinaryOp, neutral: i64) -> Result<()> {
         }
     }
     let output = ctx.output(0)?;
+    let [before, length, after] = shape;
+    let shape = vec![before.clone(), length.clone(), after.clone()];
+    let (input, output) = (View { shape: shape.clone(), ..input }, View { shape, ..output });
+    let last = &length - 1;
+    // The first element in the order of the sum.
     let mut nest = ctx.nest();
-    let source = nest.read(&View { shape: shape.to_vec(), ..input.clone() });
-    let target = nest.read_write(&View { shape: shape.to_vec(), ..output.clone() });
-    let axes = nest.outer_axes(&shape);
-    let (zero, one) = (nest.index(0), nest.index(1));
-    let (position, before) = if reverse {
-        let last = nest.dim(&(&shape[1] - 1));
-        let position = nest.sub(last, axes[1]);
-        (position, nest.add(position, one))
+    let source = nest.read(&input);
+    let target = write_part(&mut nest, &output);
+    let axes = nest.outer_axes(&[before.clone(), length.min(&Dim::ONE), after.clone()]);
+    let position = if reverse { nest.dim(&last) } else { axes[1] };
+    let here = [axes[0], position, axes[2]];
+    let value = if exclusive { nest.integer(output.element, neutral) } else { nest.load(source, &here) };
+    nest.store(target, &here, value);
+    ctx.launch(nest);
+    // The others, each from the one before it.
+    let mut nest = ctx.nest();
+    let source = nest.read(&input);
+    let target = nest.read_write(&output);
+    let axes = nest.outer_axes(&[before, last.max(&Dim::ZERO), after]);
+    let one = nest.index(1);
+    let (position, previous) = if reverse {
+        let last = nest.dim(&last);
+        let previous = nest.sub(last, axes[1]);
+        (nest.sub(previous, one), previous)
     } else {
-        (axes[1], nest.sub(axes[1], one))
+        (nest.add(axes[1], one), axes[1])
     };
-    let (here, there) = ([axes[0], position, axes[2]], [axes[0], before, axes[2]]);
-    let has_before = nest.compare(CompareOp::Gt, axes[1], zero);
-    let neutral = Scalar::from_i64(output.element, neutral);
-    let total = nest.load_where(target, &there, has_before, neutral);
-    let value = if exclusive { nest.load_where(source, &there, has_before, neutral) } else { nest.load(source, &here) };
+    let (here, there) = ([axes[0], position, axes[2]], [axes[0], previous, axes[2]]);
+    let total = nest.load(target, &there);
+    let value = nest.load(source, if exclusive { &there } else { &here });
     let value = nest.binary(op, total, value);
     nest.store(target, &here, value);
     ctx.launch(nest);

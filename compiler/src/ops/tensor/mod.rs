@@ -24,6 +24,8 @@ mod slice;
 mod split;
 mod squeeze;
 mod tensor_scatter;
+#[cfg(test)]
+mod tests;
 mod transpose;
 mod where_select;
 
