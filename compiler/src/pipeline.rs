@@ -15,6 +15,7 @@ use crate::link::{self, PrelinkInput};
 use crate::loops::{self, Program};
 use crate::memory::{self, MemoryPlan};
 use crate::proto::{self, LoadOptions};
+use crate::schedule;
 use crate::shape;
 use crate::target::{CpuLevel, Target};
 
@@ -83,7 +84,11 @@ pub fn load_bytes(bytes: Bytes, directory: Option<&Path>, options: &CompileOptio
 /// Every node that cannot be compiled.
 pub fn lower(model: &mut Model) -> Result<Program, Errors> {
     shape::infer(model)?;
-    loops::lower(model)
+    let mut program = loops::lower(model)?;
+    loops::collapse_all(&mut program);
+    schedule::relayout(&mut program);
+    codegen::fold(&mut program)?;
+    Ok(program)
 }
 
 /// Compiles a loaded model to one relocatable object.
@@ -95,7 +100,9 @@ pub fn compile(model: &mut Model, options: &CompileOptions) -> Result<Artifact, 
     let program = lower(model)?;
     let plan = memory::plan(&program);
     let mut module = object_module(options)?;
-    let compiled = codegen::compile(&program, &plan, options.target.features(), &options.name, &mut module)?;
+    let unoptimized = options.target.isa(false)?;
+    let compiled =
+        codegen::compile(&program, &plan, options.target.features(), &options.name, &*unoptimized, &mut module)?;
     let build = build_description(options);
     let identity = Identity { name: &options.name, build: &build, cpu_features: cpu_features(options.target.level) };
     codegen::define_interface(&program, &plan, &compiled, &identity, &mut module)?;
@@ -111,7 +118,7 @@ pub fn compile(model: &mut Model, options: &CompileOptions) -> Result<Artifact, 
 }
 
 fn object_module(options: &CompileOptions) -> Result<ObjectModule, Error> {
-    let isa = options.target.isa()?;
+    let isa = options.target.isa(true)?;
     let mut builder = ObjectBuilder::new(isa, options.name.as_bytes(), default_libcall_names())
         .map_err(|error| Error::new(Stage::Codegen, error.to_string()))?;
     builder.per_function_section(true);

@@ -111,16 +111,28 @@ impl Target {
         Features { lanes: 4, fma: matches!(self.level, CpuLevel::X86V3 | CpuLevel::X86V4 | CpuLevel::Aarch64) }
     }
 
-    /// Cranelift's description of the target.
+    /// Cranelift's description of the target, with or without optimization passes.
     ///
     /// # Errors
     /// Where Cranelift does not know it.
-    pub fn isa(&self) -> Result<OwnedTargetIsa, Error> {
+    pub fn isa(&self, optimize: bool) -> Result<OwnedTargetIsa, Error> {
+        self.isa_for(optimize, true)
+    }
+
+    /// Like [`Target::isa`], for code that runs in this process.
+    ///
+    /// # Errors
+    /// Where Cranelift does not know it.
+    pub fn jit_isa(&self, optimize: bool) -> Result<OwnedTargetIsa, Error> {
+        self.isa_for(optimize, false)
+    }
+
+    fn isa_for(&self, optimize: bool, position_independent: bool) -> Result<OwnedTargetIsa, Error> {
         let fail = |message: String| Error::new(Stage::Codegen, message);
         let mut flags = settings::builder();
         let common = [
-            ("opt_level", "speed"),
-            ("is_pic", "true"),
+            ("opt_level", if optimize { "speed" } else { "none" }),
+            ("is_pic", if position_independent { "true" } else { "false" }),
             ("use_colocated_libcalls", "false"),
             ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
             ("enable_probestack", "false"),

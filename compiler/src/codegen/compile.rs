@@ -34,7 +34,8 @@ pub struct Compiled {
     pub constant_bytes: u64,
 }
 
-/// Compiles a program into `module`; local symbols start with `prefix`.
+/// Compiles a program into `module`; local symbols start with `prefix`. `unoptimized` is the module's target without
+/// optimization passes.
 ///
 /// # Errors
 /// Where a kernel uses something that has no code; the message names kernel and reason.
@@ -43,15 +44,14 @@ pub fn compile(
     plan: &MemoryPlan,
     features: Features,
     prefix: &str,
+    unoptimized: &dyn TargetIsa,
     module: &mut dyn Module,
 ) -> Result<Compiled, Error> {
     let fail = |message: String| Error::new(Stage::Codegen, message);
     let set = KernelSet::of(program);
     let mut routines = Routines::default();
-    for kernel in &set.kernels {
-        declare_routines(kernel, &mut routines, module).map_err(|error| fail(error.to_string()))?;
-    }
-    let kernels = define_kernels(&set, features, prefix, &routines, module)?;
+    declare_kernel_routines(&set, &mut routines, module)?;
+    let kernels = define_kernels(&set, features, prefix, &routines, unoptimized, module)?;
     let (constants, constant_bytes) = define_constants(program, prefix, module)?;
     let mut context = RunContext {
         program,
@@ -72,6 +72,12 @@ pub fn compile(
     Ok(Compiled { body, plan, output_dims, failures, kernel_count: kernels.len(), constant_bytes })
 }
 
+/// The target with and without optimization passes.
+struct Isas<'a> {
+    optimized: &'a dyn TargetIsa,
+    unoptimized: &'a dyn TargetIsa,
+}
+
 /// One compiled function before it is in a module.
 struct Code {
     alignment: u64,
@@ -79,11 +85,25 @@ struct Code {
     relocations: Vec<ModuleReloc>,
 }
 
-fn define_kernels(
+/// Declares the stub functions that the kernels may call.
+pub(super) fn declare_kernel_routines(
+    set: &KernelSet,
+    routines: &mut Routines,
+    module: &mut dyn Module,
+) -> Result<(), Error> {
+    set.kernels
+        .iter()
+        .try_for_each(|kernel| declare_routines(kernel, routines, module))
+        .map_err(|error| Error::new(Stage::Codegen, error.to_string()))
+}
+
+/// Compiles all kernels, several at a time.
+pub(super) fn define_kernels(
     set: &KernelSet,
     features: Features,
     prefix: &str,
     routines: &Routines,
+    unoptimized: &dyn TargetIsa,
     module: &mut dyn Module,
 ) -> Result<Vec<FuncId>, Error> {
     let signature = kernel_signature(module.isa().default_call_conv());
@@ -91,14 +111,15 @@ fn define_kernels(
         .map(|i| module.declare_function(&format!("{prefix}_kernel{i}"), Linkage::Local, &signature))
         .collect::<Result<Vec<FuncId>, _>>()
         .map_err(|error| Error::new(Stage::Codegen, error.to_string()))?;
-    let isa = module.isa();
+    let isas = Isas { optimized: module.isa(), unoptimized };
+    let isas = &isas;
     let codes: Vec<Result<Code, Error>> = set
         .kernels
         .par_iter()
         .zip(&set.symbol_counts)
         .zip(&ids)
         .map(|((kernel, &count), &id)| {
-            compile_kernel(kernel, count, id, features, routines, isa)
+            compile_kernel(kernel, count, id, features, routines, isas)
                 .map_err(|error| Error::new(Stage::Codegen, format!("kernel {}: {error}", kernel.name)))
         })
         .collect();
@@ -117,10 +138,12 @@ fn compile_kernel(
     id: FuncId,
     features: Features,
     routines: &Routines,
-    isa: &dyn TargetIsa,
+    isas: &Isas<'_>,
 ) -> Result<Code, String> {
     let symbols = kernel_symbols(kernel, symbol_count);
     let schedule = schedule(kernel, features.lanes);
+    // The builder's order is the schedule of a register tile: no pass may change it.
+    let isa = if schedule.contraction.is_some() { isas.unoptimized } else { isas.optimized };
     let conventions = (isa.default_call_conv(), isa.frontend_config());
     let function = build_kernel(kernel, &schedule, &symbols, features, routines, conventions)?;
     let mut context = Context::for_function(function);

@@ -3,9 +3,11 @@
 pub mod clif;
 mod compile;
 mod descriptor;
+mod fold;
 mod kernels;
 pub mod ptx;
 
 pub use compile::{Compiled, compile};
 pub use descriptor::{Identity, define_interface, exports};
+pub use fold::fold;
 pub use kernels::{KernelSet, kernel_symbols};

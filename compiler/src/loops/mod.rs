@@ -1,6 +1,7 @@
 //! Tensor programs: the form between operators and code, the same for every target.
 
 mod builder;
+mod collapse;
 mod expr;
 #[cfg(test)]
 pub(crate) mod generate;
@@ -13,6 +14,7 @@ pub mod text;
 pub mod verify;
 
 pub use builder::KernelBuilder;
+pub use collapse::{collapse, collapse_all};
 pub use expr::{AxisId, BinaryOp, CompareOp, Expr, ExprId, ParameterId, ReductionId, Scalar, UnaryOp};
 pub use kernel::{Access, Kernel, Parameter, ReduceOp, Reduction, Store, StoreOp};
 pub use lower::{constant_len, lower};

@@ -76,7 +76,12 @@ fn is_lane_type(element: E) -> bool {
 }
 
 /// Whether neighbouring values of an expression along `axis` can be computed in the lanes of a vector.
-fn value_is_vectorizable(kernel: &Kernel, dependencies: &[BTreeSet<AxisId>], id: ExprId, axis: AxisId) -> bool {
+pub(super) fn value_is_vectorizable(
+    kernel: &Kernel,
+    dependencies: &[BTreeSet<AxisId>],
+    id: ExprId,
+    axis: AxisId,
+) -> bool {
     let mut visited = vec![false; kernel.exprs.len()];
     let mut stack = vec![id];
     while let Some(id) = stack.pop() {

@@ -92,7 +92,10 @@ pub fn build_kernel(
         symbols,
         config,
     };
-    emitter.outer(schedule, 0, begin, end)?;
+    match &schedule.contraction {
+        Some(contraction) => emitter.contraction(contraction, begin, end)?,
+        None => emitter.outer(schedule, 0, begin, end)?,
+    }
     emitter.finish();
     Ok(function)
 }
@@ -142,7 +145,7 @@ impl KernelEmitter<'_, '_> {
     }
 
     /// Emits `for position in (start..end).step_by(step) { body }`.
-    fn repeat(
+    pub(super) fn repeat(
         &mut self,
         start: Value,
         end: Value,

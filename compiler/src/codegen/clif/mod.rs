@@ -5,6 +5,7 @@
 
 mod access;
 mod arithmetic;
+mod contraction;
 mod convert;
 mod dims;
 mod expr;

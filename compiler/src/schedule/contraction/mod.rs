@@ -1,0 +1,163 @@
+//! Contractions: matrix products, convolutions, and whatever else is a sum of products of two loads.
+//!
+//! Of the two operands, *columns* is the one that varies along the last outer axis, the output's contiguous one, whose
+//! neighbouring points share a vector; *rows* is the other. A register tile holds `row_tile` points of an axis that only
+//! `rows` follows, times `column_vectors` vectors.
+
+mod relayout;
+
+pub use relayout::relayout;
+
+use super::affine::linear_stride;
+use super::vector::value_is_vectorizable;
+use crate::graph::ElementType::F32;
+use crate::loops::{AxisId, BinaryOp, Expr, ExprId, Kernel, ReduceOp, StoreOp};
+
+/// Points of the row axis in a register tile. Cranelift's register allocation does best well below the register file.
+pub const ROW_TILE: i64 = 4;
+
+/// Vectors of columns in a register tile.
+pub const COLUMN_VECTORS: i64 = 2;
+
+/// Lanes for which column layouts are made.
+pub const COLUMN_LANES: i64 = 4;
+
+/// Columns in a register tile.
+pub const COLUMN_TILE: i64 = COLUMN_VECTORS * COLUMN_LANES;
+
+/// Points of trailing reduction axes that are written out one after another.
+const MAX_UNROLLED: i64 = 64;
+
+/// Points up to which trailing reduction axes are written out although they could be loops.
+const PREFERRED_UNROLLED: i64 = 9;
+
+/// A kernel seen as a contraction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Contraction {
+    /// The load that varies along the row axis.
+    pub rows: ExprId,
+    /// The load that varies along the column axis.
+    pub columns: ExprId,
+    /// The axis tiled in rows.
+    pub row_axis: AxisId,
+    /// The last outer axis.
+    pub column_axis: AxisId,
+}
+
+/// How the code of a contraction is laid out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ContractionSchedule {
+    /// The parts.
+    pub contraction: Contraction,
+    /// Reduction axes that are loops, outermost first.
+    pub looped: Vec<AxisId>,
+    /// Trailing reduction axes that are written out, with their extents.
+    pub unrolled: Vec<(AxisId, i64)>,
+    /// Whether columns may be loaded past the end of the column axis, up to a whole tile.
+    pub may_overread: bool,
+}
+
+/// The contraction in a kernel, if it is one.
+pub fn recognize(kernel: &Kernel) -> Option<Contraction> {
+    let [reduction] = kernel.reductions.as_slice() else { return None };
+    let &column_axis = kernel.outer.last()?;
+    if reduction.op != ReduceOp::Sum
+        || kernel.type_of(reduction.value) != F32
+        || kernel.can_fail()
+        || !kernel.is_parallel()
+    {
+        return None;
+    }
+    let Expr::Binary(BinaryOp::Mul, a, b) = *kernel.expr(reduction.value) else { return None };
+    let is_plain = |id: ExprId| match kernel.expr(id) {
+        Expr::Load { parameter, .. } => kernel.parameter(*parameter).element == F32,
+        _ => false,
+    };
+    if a == b || !is_plain(a) || !is_plain(b) {
+        return None;
+    }
+    let dependencies = kernel.dependencies();
+    let varies = |id: ExprId, axis: AxisId| dependencies[id.0 as usize].contains(&axis);
+    let (rows, columns) = match (varies(a, column_axis), varies(b, column_axis)) {
+        (false, true) => (a, b),
+        (true, false) => (b, a),
+        _ => return None,
+    };
+    let stores_fit = kernel.stores.iter().all(|store| {
+        store.guard.is_none()
+            && store.op == StoreOp::Set
+            && store.axes.is_empty()
+            && kernel.parameter(store.parameter).element == F32
+            && linear_stride(kernel, store.parameter, &store.index, column_axis).and_then(|stride| stride.as_const())
+                == Some(1)
+            && value_is_vectorizable(kernel, &dependencies, store.value, column_axis)
+    });
+    if !stores_fit {
+        return None;
+    }
+    let row_axis = kernel
+        .outer
+        .iter()
+        .copied()
+        .filter(|&axis| axis != column_axis && varies(rows, axis) && !varies(columns, axis))
+        .max_by_key(|&axis| kernel.extent(axis).as_const().unwrap_or(i64::MAX))?;
+    Some(Contraction { rows, columns, row_axis, column_axis })
+}
+
+/// The schedule of a contraction whose operands lie ready: loads without guards that walk memory by fixed strides, and
+/// whole tiles of columns side by side.
+pub fn schedule_contraction(kernel: &Kernel) -> Option<ContractionSchedule> {
+    let contraction = recognize(kernel)?;
+    let load = |id: ExprId| match kernel.expr(id) {
+        Expr::Load { parameter, index, guard: None } => Some((*parameter, index)),
+        _ => None,
+    };
+    let (rows, columns) = (load(contraction.rows)?, load(contraction.columns)?);
+    let stride = |(parameter, index): (_, &Vec<ExprId>), axis| linear_stride(kernel, parameter, index, axis);
+    let packed = is_packed(kernel, columns.1, contraction.column_axis, COLUMN_TILE);
+    let contiguous = stride(columns, contraction.column_axis).and_then(|stride| stride.as_const()) == Some(1);
+    if !packed && !contiguous {
+        return None;
+    }
+    if !is_packed(kernel, rows.1, contraction.row_axis, ROW_TILE) {
+        stride(rows, contraction.row_axis)?;
+    }
+    let mut looped = kernel.reductions[0].axes.clone();
+    let mut unrolled = Vec::new();
+    let mut points = 1;
+    while let Some(&axis) = looped.last() {
+        let affine = stride(rows, axis).is_some() && stride(columns, axis).is_some();
+        let limit = if affine { PREFERRED_UNROLLED } else { MAX_UNROLLED };
+        match kernel.extent(axis).as_const() {
+            Some(extent) if extent > 0 && points * extent <= limit => {
+                points *= extent;
+                unrolled.insert(0, (axis, extent));
+                looped.pop();
+            }
+            _ => break,
+        }
+    }
+    let all_affine = looped.iter().all(|&axis| stride(rows, axis).is_some() && stride(columns, axis).is_some());
+    if !all_affine {
+        return None;
+    }
+    let may_overread = packed || has_slack(kernel, columns.0, columns.1, contraction.column_axis);
+    Some(ContractionSchedule { contraction, looped, unrolled, may_overread })
+}
+
+/// Whether an index is that of a packed layout: the last dimension is the position within a tile of `axis`.
+fn is_packed(kernel: &Kernel, index: &[ExprId], axis: AxisId, tile: i64) -> bool {
+    let Some(&last) = index.last() else { return false };
+    let Expr::Binary(BinaryOp::Mod, position, size) = kernel.expr(last) else { return false };
+    matches!(kernel.expr(*position), Expr::Axis(other) if *other == axis)
+        && matches!(kernel.expr(*size), Expr::Const(size) if size.to_i64() == tile)
+}
+
+/// Whether the last dimension has room for a whole tile after every point of the axis.
+fn has_slack(kernel: &Kernel, parameter: crate::loops::ParameterId, index: &[ExprId], axis: AxisId) -> bool {
+    let (Some(&last), Some(size)) = (index.last(), kernel.parameter(parameter).shape.last()) else { return false };
+    let Some((low, high)) = relayout::range(kernel, last) else { return false };
+    let _ = low;
+    let _ = axis;
+    size.provably_ge(&(high + COLUMN_TILE))
+}
