@@ -27,9 +27,10 @@ pub enum Stage {
     Package,
 }
 
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Stage {
+    /// The name in messages and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
             Self::Load => "load",
             Self::Graph => "graph",
             Self::Shape => "shape",
@@ -40,7 +41,13 @@ impl fmt::Display for Stage {
             Self::Codegen => "codegen",
             Self::Link => "link",
             Self::Package => "package",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

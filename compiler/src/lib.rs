@@ -1,8 +1,10 @@
 //! The lithify compiler.
 
+pub mod cli;
 pub mod codegen;
 pub mod error;
 pub mod graph;
+pub mod host;
 pub mod link;
 pub mod loops;
 pub mod memory;

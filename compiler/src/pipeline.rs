@@ -44,6 +44,16 @@ impl CompileOptions {
     }
 }
 
+/// Learns where a compilation is, for timings and progress.
+pub trait Observer {
+    /// A stage begins, and with that the one before it has ended.
+    fn enter(&mut self, stage: Stage);
+}
+
+impl Observer for () {
+    fn enter(&mut self, _: Stage) {}
+}
+
 /// A compiled model before it is linked.
 #[derive(Clone, Debug)]
 pub struct Artifact {
@@ -83,8 +93,15 @@ pub fn load_bytes(bytes: Bytes, directory: Option<&Path>, options: &CompileOptio
 /// # Errors
 /// Every node that cannot be compiled.
 pub fn lower(model: &mut Model) -> Result<Program, Errors> {
+    lower_observed(model, &mut ())
+}
+
+fn lower_observed(model: &mut Model, observer: &mut dyn Observer) -> Result<Program, Errors> {
+    observer.enter(Stage::Shape);
     shape::infer(model)?;
+    observer.enter(Stage::Loops);
     let mut program = loops::lower(model)?;
+    observer.enter(Stage::Schedule);
     loops::collapse_all(&mut program);
     schedule::relayout(&mut program);
     codegen::fold(&mut program)?;
@@ -96,9 +113,23 @@ pub fn lower(model: &mut Model) -> Result<Program, Errors> {
 /// # Errors
 /// Every node that cannot be compiled, or what else stands in the way.
 pub fn compile(model: &mut Model, options: &CompileOptions) -> Result<Artifact, Errors> {
+    compile_observed(model, options, &mut ())
+}
+
+/// As [`compile`], and tells the observer of each stage.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_observed(
+    model: &mut Model,
+    options: &CompileOptions,
+    observer: &mut dyn Observer,
+) -> Result<Artifact, Errors> {
     options.target.check()?;
-    let program = lower(model)?;
+    let program = lower_observed(model, observer)?;
+    observer.enter(Stage::Memory);
     let plan = memory::plan(&program);
+    observer.enter(Stage::Codegen);
     let mut module = object_module(options)?;
     let unoptimized = options.target.isa(false)?;
     let compiled =
@@ -107,6 +138,7 @@ pub fn compile(model: &mut Model, options: &CompileOptions) -> Result<Artifact, 
     let identity = Identity { name: &options.name, build: &build, cpu_features: cpu_features(options.target.level) };
     codegen::define_interface(&program, &plan, &compiled, &identity, &mut module)?;
     let object = module.finish().emit().map_err(|error| Error::new(Stage::Codegen, error.to_string()))?;
+    observer.enter(Stage::Link);
     let object = link::prelink(&PrelinkInput {
         object: &object,
         stub: link::stub::ARCHIVE,
