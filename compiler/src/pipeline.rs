@@ -149,7 +149,11 @@ pub fn compile_observed(
     Ok(Artifact { name: options.name.clone(), object, program, plan, compiled })
 }
 
-fn object_module(options: &CompileOptions) -> Result<ObjectModule, Error> {
+/// An empty object file of the options' target.
+///
+/// # Errors
+/// Where the target is not known.
+pub fn object_module(options: &CompileOptions) -> Result<ObjectModule, Error> {
     let isa = options.target.isa(true)?;
     let mut builder = ObjectBuilder::new(isa, options.name.as_bytes(), default_libcall_names())
         .map_err(|error| Error::new(Stage::Codegen, error.to_string()))?;

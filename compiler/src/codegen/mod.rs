@@ -6,8 +6,10 @@ mod descriptor;
 mod fold;
 mod kernels;
 pub mod ptx;
+mod text;
 
 pub use compile::{Compiled, compile};
 pub use descriptor::{Identity, define_interface, exports};
 pub use fold::fold;
 pub use kernels::{KernelSet, kernel_symbols};
+pub use text::clif_text;

@@ -4,10 +4,12 @@ pub mod dim;
 mod element_type;
 mod import;
 mod model;
+mod print;
 mod tensor;
 
 pub use dim::{CompareOperator, Dim, SymbolId, Symbols};
 pub use element_type::{ElementKind, ElementType};
 pub use import::{ImportOptions, import};
 pub use model::{Attribute, Model, Node, OperatorName, Region, TensorType, Type, Value, ValueId};
+pub use print::print;
 pub use tensor::{Element, Tensor, TensorData};

@@ -1,7 +1,6 @@
 //! A loaded library and what its table says.
 
 use std::ffi::{CStr, c_char};
-use std::fmt;
 use std::fs::File;
 use std::path::Path;
 use std::slice;
@@ -16,6 +15,7 @@ use super::HostError;
 use super::session::{Session, SessionOptions};
 use crate::codegen::exports;
 use crate::graph::ElementType;
+use crate::package::{InterfacePort as Port, PortDim};
 
 /// A loaded library of one model. Clones share it; it is unloaded with the last clone and session.
 #[derive(Clone, Debug)]
@@ -36,45 +36,6 @@ struct Loaded {
 unsafe impl Send for Loaded {}
 // SAFETY: the table is a constant of the library.
 unsafe impl Sync for Loaded {}
-
-/// An input or output.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Port {
-    /// Its name in the model.
-    pub name: String,
-    /// Element type.
-    pub element: ElementType,
-    /// Dimensions, outermost first.
-    pub dims: Vec<PortDim>,
-}
-
-/// A size of an input or output.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum PortDim {
-    /// Always the same.
-    Fixed(i64),
-    /// The same wherever this name stands.
-    Symbol(String),
-    /// Computed in the run.
-    Runtime,
-}
-
-impl fmt::Display for PortDim {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fixed(size) => write!(f, "{size}"),
-            Self::Symbol(name) => f.write_str(name),
-            Self::Runtime => f.write_str("?"),
-        }
-    }
-}
-
-impl fmt::Display for Port {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let dims: Vec<String> = self.dims.iter().map(PortDim::to_string).collect();
-        write!(f, "{} {}[{}]", self.name, self.element, dims.join(", "))
-    }
-}
 
 impl Library {
     /// Loads the shared library at `path`. Loading makes its code part of this process: open only files that you would
@@ -201,7 +162,9 @@ unsafe fn ports(first: *const abi::Port, count: u32, symbols: &[String]) -> Resu
         let dims = dims.iter().map(|&dim| match dim {
             DIM_AT_RUN_TIME => PortDim::Runtime,
             0.. => PortDim::Fixed(dim),
-            symbol => symbols.get((-1 - symbol) as usize).map_or(PortDim::Runtime, |name| PortDim::Symbol(name.clone())),
+            symbol => {
+                symbols.get((-1 - symbol) as usize).map_or(PortDim::Runtime, |name| PortDim::Symbol(name.clone()))
+            }
         });
         Ok(Port { name, element, dims: dims.collect() })
     };

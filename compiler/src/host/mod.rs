@@ -10,5 +10,5 @@ mod session;
 
 pub use bound::Bound;
 pub use error::HostError;
-pub use library::{Library, Port, PortDim};
+pub use library::Library;
 pub use session::{Session, SessionOptions};

@@ -109,9 +109,8 @@ impl Session {
     pub(super) fn call(&mut self, inputs: &[abi::Value], outputs: &mut [abi::Value]) -> Result<(), HostError> {
         let table = self.library.table();
         // SAFETY: the values describe memory that lives through the call; no other call uses the context.
-        let status = unsafe {
-            (table.run)(self.context, inputs.as_ptr(), inputs.len(), outputs.as_mut_ptr(), outputs.len())
-        };
+        let status =
+            unsafe { (table.run)(self.context, inputs.as_ptr(), inputs.len(), outputs.as_mut_ptr(), outputs.len()) };
         if status == 0 {
             return Ok(());
         }

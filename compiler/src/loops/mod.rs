@@ -12,6 +12,7 @@ mod program;
 pub mod symbolic;
 pub mod text;
 pub mod verify;
+mod work;
 
 pub use builder::KernelBuilder;
 pub use collapse::{collapse, collapse_all};
@@ -19,3 +20,4 @@ pub use expr::{AxisId, BinaryOp, CompareOp, Expr, ExprId, ParameterId, Reduction
 pub use kernel::{Access, Kernel, Parameter, ReduceOp, Reduction, Store, StoreOp};
 pub use lower::{constant_len, lower};
 pub use program::{Action, Buffer, BufferId, BufferKind, Port, Program, RoutineCall, Step, View};
+pub use work::multiply_accumulates;
