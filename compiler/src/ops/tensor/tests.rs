@@ -1,7 +1,7 @@
 //! The forms of the operators that the ONNX suite does not have: old operator sets, and arguments, shapes or nothing
 //! known at compile time.
 
-use crate::graph::Tensor;
+use crate::graph::{Attribute, Dim, ElementType, Model, Node, OperatorName, Tensor, Type, ValueId};
 use crate::ops::testing::{Case, Knowledge};
 
 fn count(dims: &[i64]) -> Tensor {
@@ -152,4 +152,56 @@ fn shapes_are_data() {
     Case::new("Shape", 15, &[count(&[2, 3, 4])], 1).int("start", -2).gives(&[ints(&[3, 4])]);
     Case::new("Shape", 15, &[count(&[2, 3, 4])], 1).int("start", 2).int("end", 1).gives(&[ints(&[])]);
     Case::new("Size", 13, &[count(&[2, 3, 4])], 1).gives(&[scalar(24)]);
+}
+
+/// Appends a node with one output and gives the output.
+fn append(model: &mut Model, name: &str, inputs: &[ValueId], axis: Option<i64>) -> ValueId {
+    let output = model.add_value(format!("value{}", model.values.len()), Type::Unknown);
+    model.graph.nodes.push(Node {
+        name: name.into(),
+        operator: OperatorName { domain: String::new(), name: name.into() },
+        version: 17,
+        inputs: inputs.iter().copied().map(Some).collect(),
+        outputs: vec![Some(output)],
+        attributes: axis.map(|axis| ("axis".to_owned(), Attribute::Int(axis))).into_iter().collect(),
+    });
+    output
+}
+
+/// What exporters write to split the last dimension of a tensor of symbolic shape.
+#[test]
+fn computed_shapes_stay_symbolic() {
+    let mut model = Model::default();
+    let [batch, length] = ["batch", "length"].map(|name| Dim::symbol(model.symbols.named(name)));
+    let shape = vec![batch.clone(), length.clone(), Dim::constant(12)];
+    let input = model.add_value("input", Type::tensor(ElementType::F32, shape));
+    model.graph.inputs.push(input);
+    let [zero, zeros, tail] = [scalar(0), ints(&[0]), ints(&[-1, 3, 4])].map(|tensor| {
+        let name = format!("constant{}", model.values.len());
+        model.add_constant(name, tensor)
+    });
+    let dims = append(&mut model, "Shape", &[input], None);
+    let first = append(&mut model, "Gather", &[dims, zero], Some(0));
+    let first = append(&mut model, "Unsqueeze", &[first, zeros], None);
+    let target = append(&mut model, "Concat", &[first, tail], Some(0));
+    let heads = append(&mut model, "Reshape", &[input, target], None);
+    let turned = append(&mut model, "Transpose", &[heads], None);
+    model.graph.outputs.push(turned);
+    crate::shape::infer(&mut model).unwrap();
+    let shape = model.value(turned).ty.as_tensor().unwrap().shape.clone();
+    assert_eq!(shape, Some(vec![Dim::constant(4), Dim::constant(3), length, batch]));
+    crate::loops::lower(&model).unwrap();
+}
+
+#[test]
+fn empty_tensors_and_scalars_are_tensors() {
+    Case::new("Transpose", 13, &[count(&[0, 3])], 1).gives(&[count(&[3, 0])]);
+    Case::new("Transpose", 13, &[scalar(5)], 1).gives(&[scalar(5)]);
+    Case::new("Concat", 13, &[count(&[0, 2]), count(&[1, 2])], 1).int("axis", 0).gives(&[count(&[1, 2])]);
+    Case::new("Gather", 13, &[ints(&[4, 5]), scalar(-1)], 1).gives(&[scalar(5)]);
+    Case::new("GatherND", 13, &[ints(&[4, 5]), ints(&[1])], 1).gives(&[scalar(5)]);
+    Case::new("Slice", 13, &[count(&[0]), ints(&[0]), ints(&[9])], 1).gives(&[count(&[0])]);
+    Case::new("CumSum", 14, &[count(&[0, 2]), scalar(0)], 1).gives(&[count(&[0, 2])]);
+    Case::new("Flatten", 13, &[count(&[2, 3])], 1).int("axis", -2).gives(&[count(&[1, 6])]);
+    Case::new("Where", 16, &[Tensor::scalar(false), ints(&[1, 2]), scalar(7)], 1).gives(&[ints(&[7, 7])]);
 }
