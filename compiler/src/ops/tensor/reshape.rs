@@ -5,7 +5,7 @@ use crate::graph::{CompareOperator, Dim};
 use crate::ops::arguments::Arguments;
 use crate::ops::{Infer, Lower, OperatorError, Result};
 
-/// The requested dimensions with 0 resolved to the input's (unless `allowzero`), and whether each may be -1.
+/// The requested dimensions, with 0 resolved to the input's unless `allowzero` is set; -1 stays.
 fn requested(node_allows_zero: bool, input: &[Dim], shape: &[Dim]) -> Result<Vec<Dim>> {
     let mut dims = Vec::with_capacity(shape.len());
     for (position, dim) in shape.iter().enumerate() {
@@ -32,7 +32,7 @@ fn requested(node_allows_zero: bool, input: &[Dim], shape: &[Dim]) -> Result<Vec
 
 /// The dimension that -1 stands for: `total` elements by those of the other dimensions.
 fn remaining<'a>(total: &Dim, others: impl Iterator<Item = &'a Dim>) -> Dim {
-    // Factors that stand on both sides are cancelled one by one, which also works where they may be 0.
+    // Cancelling common factors keeps the expression short; where one is 0, the check of the element counts decides.
     let product = Dim::product(others);
     total.divide_exact(&product).unwrap_or_else(|| total.floor_div(&product))
 }
