@@ -5,6 +5,7 @@ mod attributes;
 mod elementwise;
 mod infer;
 mod lower;
+mod nn;
 mod registry;
 mod tensor;
 #[cfg(test)]
@@ -61,4 +62,4 @@ pub type LowerRule = fn(&mut Lower<'_, '_>) -> Result<()>;
 pub type ElementRule = fn(&mut Nest, &Node, &[ExprId]) -> Result<ExprId>;
 
 /// THE table: one line for each operator, or family of elementwise operators.
-static TABLE: &[&[Operator]] = &[elementwise::OPERATORS, tensor::OPERATORS];
+static TABLE: &[&[Operator]] = &[elementwise::OPERATORS, tensor::OPERATORS, nn::OPERATORS];
