@@ -3,6 +3,7 @@
 mod arguments;
 mod attributes;
 mod elementwise;
+mod image;
 mod infer;
 mod lower;
 mod nn;
@@ -62,4 +63,4 @@ pub type LowerRule = fn(&mut Lower<'_, '_>) -> Result<()>;
 pub type ElementRule = fn(&mut Nest, &Node, &[ExprId]) -> Result<ExprId>;
 
 /// THE table: one line for each operator, or family of elementwise operators.
-static TABLE: &[&[Operator]] = &[elementwise::OPERATORS, tensor::OPERATORS, nn::OPERATORS];
+static TABLE: &[&[Operator]] = &[elementwise::OPERATORS, tensor::OPERATORS, nn::OPERATORS, image::OPERATORS];

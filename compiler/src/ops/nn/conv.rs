@@ -88,6 +88,11 @@ impl Convolution {
         load_guarded(nest, input, &index, guard, otherwise)
     }
 
+    /// The condition that a tap is inside of the input, where it may not be.
+    pub fn inside(&self, nest: &mut KernelBuilder, output: &[ExprId], tap: &[ExprId]) -> Option<ExprId> {
+        self.window.positions(nest, &output[2..], &tap[1..], &self.input[2..]).1
+    }
+
     /// The weight for an output position and a tap.
     pub fn load_weight(
         &self,
