@@ -1,5 +1,6 @@
 //! The lithify compiler.
 
+pub mod check;
 pub mod cli;
 pub mod codegen;
 pub mod error;

@@ -9,8 +9,8 @@ use super::failure::{Failure, Result};
 use super::model::{self, ModelArguments};
 use super::output;
 use super::progress::Timer;
-use crate::error::Error;
-use crate::pipeline;
+use crate::check;
+use crate::error::{Error, Stage};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -51,7 +51,8 @@ pub fn check(arguments: &Arguments) -> Result<()> {
     } else {
         let lines: String = problems.iter().map(|error| format!("{error}\n")).collect();
         output::print(&lines)?;
-        eprintln!("error: {}: {} problems", arguments.model.display(), problems.len());
+        let noun = if problems.len() == 1 { "problem" } else { "problems" };
+        eprintln!("error: {}: {} {noun}", arguments.model.display(), problems.len());
     }
     if problems.is_empty() { Ok(()) } else { Err(Failure::Reported) }
 }
@@ -59,14 +60,13 @@ pub fn check(arguments: &Arguments) -> Result<()> {
 fn problems(arguments: &Arguments) -> Vec<Error> {
     let options = arguments.compilation.options("model");
     let mut timer = Timer::default();
-    let result = model::load(&arguments.model, &options, &mut timer).and_then(|mut model| {
-        let result = pipeline::compile_observed(&mut model, &options, &mut timer);
-        timer.finish();
-        Ok(result?)
-    });
-    match result {
-        Ok(_) => Vec::new(),
+    match model::load(&arguments.model, &options, &mut timer) {
+        Ok(mut model) => {
+            let problems = check::problems(&mut model, &options, &mut timer);
+            timer.finish();
+            problems
+        }
         Err(Failure::Problems(errors)) => errors.0,
-        Err(other) => vec![Error::new(crate::error::Stage::Load, other.to_string())],
+        Err(other) => vec![Error::new(Stage::Load, other.to_string())],
     }
 }

@@ -15,7 +15,7 @@ use crate::graph::{Dim, Model, Region, Symbols};
 use crate::host::Library;
 use crate::link::{self, ArtifactKind, Report};
 use crate::loops::{BufferKind, Program, multiply_accumulates};
-use crate::memory::{self, MemoryPlan};
+use crate::memory;
 use crate::package::{Interface, InterfacePort, PortDim};
 use crate::pipeline;
 
@@ -65,24 +65,15 @@ fn of_model(path: &Path, compilation: &ModelArguments) -> Result<Both> {
     // Inference and lowering may turn constants into others: parameters are those of the file.
     let parameters: u64 =
         model.values.iter().filter_map(|value| value.constant.as_ref()).map(|tensor| tensor.len() as u64).sum();
-    let program = pipeline::lower(&mut model)?;
-    let plan = memory::plan(&program);
-    let interface = Interface::of("model", &program);
-    let macs = multiply_accumulates(&program);
-    let constants = constant_bytes(&program, &plan);
-    let json = json!({
+    let lowered = pipeline::lower(&mut model);
+    let mut json = json!({
         "file": path.display().to_string(),
         "name": model.name,
         "metadata": model.metadata,
         "operator_sets": model.operator_sets,
-        "inputs": ports_json(&interface.inputs),
-        "outputs": ports_json(&interface.outputs),
         "operators": operators,
         "parameters": parameters,
-        "multiply_accumulates": dim_json(&macs, &program.symbols),
-        "arena_bytes": plan.slots.is_empty().then_some(plan.fixed_bytes),
-        "arena_fixed_bytes": plan.fixed_bytes,
-        "constant_bytes": constants,
+        "compiles": lowered.is_ok(),
     });
     let sets: Vec<String> = model
         .operator_sets
@@ -90,15 +81,36 @@ fn of_model(path: &Path, compilation: &ModelArguments) -> Result<Both> {
         .map(|(domain, version)| format!("{} {version}", if domain.is_empty() { "ai.onnx" } else { domain }))
         .collect();
     let mut text = format!("model {} ({})\n", path.display(), sets.join(", "));
-    text += &ports_text("inputs", &interface.inputs);
-    text += &ports_text("outputs", &interface.outputs);
     text += &format!("operators: {}\n", operators.values().sum::<u64>());
     text += &table(&operators.iter().map(|(name, count)| vec![name.clone(), count.to_string()]).collect::<Vec<_>>());
     text += &format!("parameters: {parameters}\n");
-    text += &format!("multiply-accumulates: {}\n", macs.display(&program.symbols));
-    let more = if plan.slots.is_empty() { "" } else { " and what symbolic dimensions need" };
-    text += &format!("arena: {}{more}\nconstants: {}\n", bytes(plan.fixed_bytes), bytes(constants));
+    match lowered {
+        Ok(program) => add_program(&program, &mut json, &mut text),
+        Err(errors) => {
+            text += &format!("does not compile: {} problems, which `lithify check` lists\n", errors.0.len());
+        }
+    }
     Ok(Both { json, text })
+}
+
+/// What only a model that compiles has.
+fn add_program(program: &Program, json: &mut Value, text: &mut String) {
+    let plan = memory::plan(program);
+    let interface = Interface::of("model", program);
+    let macs = multiply_accumulates(program);
+    let constants = constant_bytes(program);
+    json["inputs"] = ports_json(&interface.inputs);
+    json["outputs"] = ports_json(&interface.outputs);
+    json["multiply_accumulates"] = dim_json(&macs, &program.symbols);
+    // What symbolic dimensions need is known only in the run.
+    json["arena_bytes"] = if plan.slots.is_empty() { plan.fixed_bytes.into() } else { Value::Null };
+    json["arena_fixed_bytes"] = plan.fixed_bytes.into();
+    json["constant_bytes"] = constants.into();
+    *text += &ports_text("inputs", &interface.inputs);
+    *text += &ports_text("outputs", &interface.outputs);
+    *text += &format!("multiply-accumulates: {}\n", macs.display(&program.symbols));
+    let more = if plan.slots.is_empty() { "" } else { " and what symbolic dimensions need" };
+    *text += &format!("arena: {}{more}\nconstants: {}\n", bytes(plan.fixed_bytes), bytes(constants));
 }
 
 /// Number of nodes of each operator, those of nested graphs included.
@@ -116,12 +128,10 @@ fn operators(model: &Model) -> BTreeMap<String, u64> {
     counts
 }
 
-fn constant_bytes(program: &Program, plan: &MemoryPlan) -> u64 {
-    let lifetimes = memory::lifetimes(program);
-    debug_assert_eq!(lifetimes.len(), plan.locations.len());
-    let used = program.buffers.iter().zip(lifetimes).filter(|(_, lifetime)| lifetime.is_some());
-    used.map(|(buffer, _)| if let BufferKind::Constant(tensor) = &buffer.kind { tensor.byte_len() as u64 } else { 0 })
-        .sum()
+fn constant_bytes(program: &Program) -> u64 {
+    let size = |kind: &BufferKind| if let BufferKind::Constant(tensor) = kind { tensor.byte_len() as u64 } else { 0 };
+    let used = program.buffers.iter().zip(memory::lifetimes(program)).filter(|(_, lifetime)| lifetime.is_some());
+    used.map(|(buffer, _)| size(&buffer.kind)).sum()
 }
 
 fn of_library(path: &Path) -> Result<Both> {

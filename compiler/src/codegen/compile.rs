@@ -163,7 +163,7 @@ fn compile_kernel(
 }
 
 /// Declares the stub functions that a kernel may call.
-pub(super) fn declare_routines(
+fn declare_routines(
     kernel: &Kernel,
     routines: &mut Routines,
     module: &mut dyn Module,

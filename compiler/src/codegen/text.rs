@@ -5,7 +5,7 @@ use std::fmt::Write;
 use cranelift_module::Module;
 
 use super::clif::{Features, Routines, build_kernel};
-use super::compile::declare_routines;
+use super::compile::declare_kernel_routines;
 use super::{KernelSet, kernel_symbols};
 use crate::error::{Error, Stage};
 use crate::loops::Program;
@@ -18,10 +18,10 @@ use crate::schedule::schedule;
 pub fn clif_text(program: &Program, features: Features, module: &mut dyn Module) -> Result<String, Error> {
     let fail = |message: String| Error::new(Stage::Codegen, message);
     let set = KernelSet::of(program);
+    let mut routines = Routines::default();
+    declare_kernel_routines(&set, &mut routines, module)?;
     let mut text = String::new();
     for (index, (kernel, &count)) in set.kernels.iter().zip(&set.symbol_counts).enumerate() {
-        let mut routines = Routines::default();
-        declare_routines(kernel, &mut routines, module).map_err(|error| fail(error.to_string()))?;
         let conventions = (module.isa().default_call_conv(), module.isa().frontend_config());
         let symbols = kernel_symbols(kernel, count);
         let function =

@@ -6,7 +6,7 @@ mod order;
 mod scope;
 mod types;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Dim, Model, Node, OperatorName, Region, Type, ValueId};
 use crate::error::{Error, Stage};
@@ -53,9 +53,15 @@ pub fn import(source: &proto::Model, options: &ImportOptions) -> Result<Model, E
     }
     let functions = Functions::of(&source.proto.functions)?;
     let versions = model.operator_sets.clone();
-    let mut importer = Importer { source, options, functions: &functions, model: &mut model, nodes: 0 };
+    let mut importer =
+        Importer { source, options, functions: &functions, model: &mut model, nodes: 0, named_dims: BTreeSet::new() };
     let mut scope = Scope::default();
     let graph = importer.graph(source.graph(), &mut scope, &Place { versions: &versions, depth: 0 }, true)?;
+    let named = importer.named_dims;
+    if let Some(name) = options.dims.keys().find(|name| !named.contains(*name)) {
+        let known: Vec<&str> = named.iter().map(String::as_str).collect();
+        return Err(fail(format!("--dim names `{name}`; the model's symbolic dimensions are [{}]", known.join(", "))));
+    }
     model.graph = graph;
     Ok(model)
 }
@@ -81,6 +87,8 @@ struct Importer<'a> {
     functions: &'a Functions<'a>,
     model: &'a mut Model,
     nodes: usize,
+    /// Names of the symbolic dimensions that declared types have.
+    named_dims: BTreeSet<String>,
 }
 
 impl Importer<'_> {

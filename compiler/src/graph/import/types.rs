@@ -56,10 +56,13 @@ impl Importer<'_> {
             Some(DimensionValue::Parameter(name)) if name.is_empty() => {
                 Ok(Dim::symbol(self.model.symbols.fresh("dim")))
             }
-            Some(DimensionValue::Parameter(name)) => Ok(match self.options.dims.get(name) {
-                Some(&size) => Dim::constant(size),
-                None => Dim::symbol(self.model.symbols.named(name)),
-            }),
+            Some(DimensionValue::Parameter(name)) => {
+                self.named_dims.insert(name.clone());
+                Ok(match self.options.dims.get(name) {
+                    Some(&size) => Dim::constant(size),
+                    None => Dim::symbol(self.model.symbols.named(name)),
+                })
+            }
         }
     }
 }
