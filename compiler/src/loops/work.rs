@@ -55,6 +55,6 @@ mod tests {
         let lines: Vec<&str> = text.lines().take_while(|line| *line != "; expect:").collect();
         let program = parse_program(&lines.join("\n")).unwrap();
         let count = multiply_accumulates(&program);
-        assert_eq!(count.display(&program.symbols).to_string(), "k*m*n");
+        assert_eq!(count.display(&program.symbols).to_string(), "m*k*n");
     }
 }
