@@ -129,14 +129,15 @@ fn drop_unread(program: &mut Program) {
 type KernelCode = unsafe extern "C" fn(*const *mut c_void, *const i64, i64, i64) -> i32;
 
 /// Compiled kernels in this process.
-struct Engine {
+pub(super) struct Engine {
     module: JITModule,
     set: KernelSet,
     functions: Vec<FuncId>,
 }
 
 impl Engine {
-    fn new(program: &Program) -> Result<Self, Error> {
+    /// Compiles all kernels of the program's steps.
+    pub(super) fn new(program: &Program) -> Result<Self, Error> {
         let fail = |message: String| Error::new(Stage::Codegen, message);
         let level = if cfg!(target_arch = "x86_64") { CpuLevel::X86V2 } else { CpuLevel::native() };
         let target = Target { level, ..Target::host() };
@@ -150,6 +151,22 @@ impl Engine {
         let functions = define_kernels(&set, target.features(), "fold", &routines, &*unoptimized, &mut module)?;
         module.finalize_definitions().map_err(|error| fail(error.to_string()))?;
         Ok(Self { module, set, functions })
+    }
+
+    /// Calls the code of a kernel without symbols.
+    ///
+    /// # Safety
+    /// `addresses` must point to a buffer of sufficient size for each parameter.
+    pub(super) unsafe fn call(&self, kernel: &Arc<Kernel>, addresses: &[*mut c_void]) {
+        let (number, _) = self.set.use_of(kernel);
+        let code = self.module.get_finalized_function(self.functions[number]);
+        let count = kernel.outer.first().map_or(1, |&axis| kernel.extent(axis).as_const().unwrap_or(0));
+        // SAFETY: the code was generated for this kernel, with the signature of all kernels; without symbols it reads no
+        // sizes; the caller vouches for the buffers.
+        unsafe {
+            let function: KernelCode = std::mem::transmute(code);
+            function(addresses.as_ptr(), std::ptr::null(), 0, count);
+        }
     }
 
     /// Runs a launch and makes its results constants.
@@ -172,15 +189,9 @@ impl Engine {
                 }
             }
         }
-        let (number, _) = self.set.use_of(kernel);
-        let code = self.module.get_finalized_function(self.functions[number]);
-        let count = kernel.outer.first().map_or(1, |&axis| kernel.extent(axis).as_const().unwrap_or(0));
-        // SAFETY: the code was generated for this kernel; inputs and outputs have the sizes of its parameters and live
-        // through the call; a kernel without symbols reads no sizes and writes to none of its inputs.
-        unsafe {
-            let function: KernelCode = std::mem::transmute(code);
-            function(addresses.as_ptr(), std::ptr::null(), 0, count);
-        }
+        // SAFETY: inputs and outputs have the sizes of the parameters and live through the call; a launch is folded only
+        // if its kernel has no symbols.
+        unsafe { self.call(kernel, &addresses) };
         let mut results = outputs.into_iter();
         for (parameter, buffer) in kernel.parameters.iter().zip(buffers) {
             if parameter.access != Access::Write {

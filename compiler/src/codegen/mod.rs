@@ -8,6 +8,9 @@ mod kernels;
 pub mod ptx;
 mod text;
 
+#[cfg(test)]
+mod tests;
+
 pub use compile::{Compiled, compile};
 pub use descriptor::{Identity, define_interface, exports};
 pub use fold::fold;

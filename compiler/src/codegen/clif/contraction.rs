@@ -399,11 +399,12 @@ impl KernelEmitter<'_, '_> {
     fn store_point(&mut self, value: Value) -> Result<(), String> {
         let kernel = self.kernel;
         self.reduced[0] = Some(value);
-        self.scopes.push(HashMap::new());
+        // Values computed before belong to the tile's first row and column.
+        let outside = std::mem::replace(&mut self.scopes, vec![HashMap::new()]);
         for store in &kernel.stores {
             self.store(store)?;
         }
-        self.scopes.pop();
+        self.scopes = outside;
         Ok(())
     }
 }
