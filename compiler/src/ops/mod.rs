@@ -5,8 +5,11 @@ mod attributes;
 mod elementwise;
 mod image;
 mod infer;
+mod linear;
 mod lower;
 mod nn;
+mod quantize;
+mod reduce;
 mod registry;
 mod tensor;
 #[cfg(test)]
@@ -63,4 +66,12 @@ pub type LowerRule = fn(&mut Lower<'_, '_>) -> Result<()>;
 pub type ElementRule = fn(&mut Nest, &Node, &[ExprId]) -> Result<ExprId>;
 
 /// THE table: one line for each operator, or family of elementwise operators.
-static TABLE: &[&[Operator]] = &[elementwise::OPERATORS, tensor::OPERATORS, nn::OPERATORS, image::OPERATORS];
+static TABLE: &[&[Operator]] = &[
+    elementwise::OPERATORS,
+    tensor::OPERATORS,
+    nn::OPERATORS,
+    image::OPERATORS,
+    linear::OPERATORS,
+    quantize::OPERATORS,
+    reduce::OPERATORS,
+];
