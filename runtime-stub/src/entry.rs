@@ -93,6 +93,7 @@ pub unsafe extern "C" fn lithify_workspace_bytes(context: *mut Context, dims: *c
     // SAFETY: the caller's promises.
     let call = unsafe { Call::new(context) };
     call.context.clear_message();
+    // SAFETY: the caller's promises.
     let mut dims: &[i64] = if count == 0 { &[] } else { unsafe { slice::from_raw_parts(dims, count) } };
     call.forget_symbols();
     for (index, port) in call.inputs().iter().enumerate() {
@@ -316,9 +317,11 @@ impl<'a> Call<'a> {
             self.context.append_number(port.rank.into());
             return Err(Status::WrongRank);
         }
-        // SAFETY: the value has `rank` dimensions.
-        let dims =
-            if value.rank == 0 { &[] } else { unsafe { slice::from_raw_parts(value.dims, value.rank as usize) } };
+        let dims = match value.rank as usize {
+            0 => &[],
+            // SAFETY: the value has `rank` dimensions.
+            rank => unsafe { slice::from_raw_parts(value.dims, rank) },
+        };
         if let Err((status, _, axis, expected)) = self.bind(index, port, dims) {
             self.refuse("input", port, "dimension ", status);
             self.context.append_number(axis as u64);

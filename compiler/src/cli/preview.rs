@@ -10,7 +10,7 @@ pub fn values(tensor: &Tensor, count: usize) -> String {
     let mut texts: Vec<String> = match tensor.element.kind() {
         ElementKind::Complex | ElementKind::String => {
             let width = tensor.element.bits() / 8;
-            bytes.chunks_exact(width).take(shown).map(|element| complex(element)).collect()
+            bytes.chunks_exact(width).take(shown).map(complex).collect()
         }
         ElementKind::Bool => bytes.iter().take(shown).map(|&byte| (byte != 0).to_string()).collect(),
         _ => storage::unpack(tensor.element, &bytes, shown).into_iter().map(number).collect(),

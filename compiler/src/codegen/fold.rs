@@ -38,10 +38,11 @@ pub fn fold(program: &mut Program) -> Result<(), Error> {
         return Ok(());
     }
     let steps = std::mem::take(&mut program.steps);
-    let (folded, kept): (Vec<(usize, Step)>, Vec<(usize, Step)>) =
-        steps.into_iter().enumerate().partition(|(index, _)| foldable.contains(index));
-    program.steps = kept.into_iter().map(|(_, step)| step).collect();
-    let launches = Program { steps: folded.into_iter().map(|(_, step)| step).collect(), ..Program::default() };
+    let mut launches = Program::default();
+    for (index, step) in steps.into_iter().enumerate() {
+        let list = if foldable.contains(&index) { &mut launches.steps } else { &mut program.steps };
+        list.push(step);
+    }
     let engine = Engine::new(&launches)?;
     for step in &launches.steps {
         if let Action::Launch { kernel, buffers } = &step.action {

@@ -87,13 +87,13 @@ impl KernelEmitter<'_, '_> {
         }
         let raw = self.builder.ins().load(storage_type(element)?, Self::flags(), address, 0);
         match lane {
-            None => self.from_storage(element, raw),
+            None => self.decode(element, raw),
             Some(lane) => {
                 let shift = self.builder.ins().imul_imm_s(lane, bits as i64);
                 let shift = self.builder.ins().ireduce(types::I8, shift);
                 let shifted = self.builder.ins().ushr(raw, shift);
                 let narrow = self.builder.ins().band_imm_s(shifted, (1 << bits) - 1);
-                self.from_storage(element, narrow)
+                self.decode(element, narrow)
             }
         }
     }
@@ -184,7 +184,7 @@ impl KernelEmitter<'_, '_> {
             let old = self.load_at(store.parameter, linear, None)?;
             value = self.update(store.op, compute, old, value)?;
         }
-        let raw = self.to_storage(element, value)?;
+        let raw = self.encode(element, value)?;
         let bits = element.bits();
         if bits >= 8 {
             let address = self.address(store.parameter, linear);

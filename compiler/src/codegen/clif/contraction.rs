@@ -165,7 +165,7 @@ impl KernelEmitter<'_, '_> {
         }
         let points = self.points(schedule, &rows, &columns)?;
         let body = Body { tile, row_step, points, accumulators: &accumulators };
-        self.reduction_loops(schedule, &schedule.looped, (&rows, row_base), (&columns, column_base), &body)?;
+        self.reduction_loops(&schedule.looped, (&rows, row_base), (&columns, column_base), &body)?;
         let values: Vec<Value> = accumulators.iter().map(|&variable| self.builder.use_var(variable)).collect();
         self.tile_stores(schedule, tile, &values)
     }
@@ -258,7 +258,6 @@ impl KernelEmitter<'_, '_> {
 
     fn reduction_loops(
         &mut self,
-        schedule: &ContractionSchedule,
         axes: &[AxisId],
         rows: (&Operand, Value),
         columns: (&Operand, Value),
@@ -275,7 +274,7 @@ impl KernelEmitter<'_, '_> {
         self.builder.ins().brif(any, block, &[], exit, &[]);
         self.builder.switch_to_block(block);
         let (row_now, column_now) = (self.builder.use_var(row), self.builder.use_var(column));
-        self.reduction_loops(schedule, inner, (rows.0, row_now), (columns.0, column_now), body)?;
+        self.reduction_loops(inner, (rows.0, row_now), (columns.0, column_now), body)?;
         let row_next = self.advance(row_now, &row_stride);
         self.builder.def_var(row, row_next);
         let column_next = self.advance(column_now, &column_stride);
@@ -325,8 +324,8 @@ impl KernelEmitter<'_, '_> {
                     self.builder.ins().load(ty, Self::flags(), address, bytes)
                 })
                 .collect();
-            for i in 0..rows as usize {
-                let (address, offset) = self.shifted(row_addresses[i].0, row_addresses[i].1, *row_shift);
+            for (i, &(address, offset)) in row_addresses.iter().enumerate() {
+                let (address, offset) = self.shifted(address, offset, *row_shift);
                 let scalar = self.builder.ins().load(types::F32, Self::flags(), address, offset);
                 let factor = if vectors > 0 { self.builder.ins().splat(vector_type, scalar) } else { scalar };
                 for (j, &column) in columns.iter().enumerate() {

@@ -44,7 +44,7 @@ impl KernelEmitter<'_, '_> {
         if compute == E::F32 {
             // Rounded to the narrow type and back.
             let raw = self.narrow(to, saturate, result)?;
-            return self.from_storage(to, raw);
+            return self.decode(to, raw);
         }
         // A sub-byte integer keeps its low bits, sign-extended if signed.
         let unused = 8 - to.bits() as i64;
@@ -125,7 +125,7 @@ impl KernelEmitter<'_, '_> {
     }
 
     /// The compute form of an element as it lies in memory.
-    pub fn from_storage(&mut self, element: E, raw: Value) -> Result<Value, String> {
+    pub fn decode(&mut self, element: E, raw: Value) -> Result<Value, String> {
         match element {
             E::I4 | E::I2 => {
                 let unused = 8 - element.bits() as i64;
@@ -140,7 +140,7 @@ impl KernelEmitter<'_, '_> {
 
     /// The form in memory of a value of the compute type of `element`. An infinity stays one where the type has it:
     /// what shall saturate has been cast before.
-    pub fn to_storage(&mut self, element: E, value: Value) -> Result<Value, String> {
+    pub fn encode(&mut self, element: E, value: Value) -> Result<Value, String> {
         if element.is_float() && element.bits() < 32 { self.narrow(element, false, value) } else { Ok(value) }
     }
 

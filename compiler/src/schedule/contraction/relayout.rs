@@ -360,7 +360,7 @@ fn order_operands(kernel: &mut Kernel) {
     }
 }
 
-fn visit(kernel: &Kernel, root: usize, order: &mut Vec<usize>, place: &mut Vec<Option<ExprId>>) {
+fn visit(kernel: &Kernel, root: usize, order: &mut Vec<usize>, place: &mut [Option<ExprId>]) {
     let mut stack = vec![(root, false)];
     while let Some((id, expanded)) = stack.pop() {
         if place[id].is_some() {

@@ -12,7 +12,8 @@ use super::exponential::ROUND;
 /// (2 atanh s - 2 s) / s³ in powers of s² on |s| <= (√2 - 1) / (√2 + 1).
 const ATANH_TWICE: &[f32] = &[0.666_666_6, 0.400_009_72, 0.284_988_14, 0.242_781_68];
 /// (2^r - 1) / r on |r| <= 1/2.
-const EXP2: &[f32] = &[0.693_147_2, 0.240_226_5, 0.055_503_584, 0.009_618_071, 0.001_339_157_9, 0.000_154_592_98];
+const EXP2: &[f32] =
+    &[std::f32::consts::LN_2, 0.240_226_5, 0.055_503_584, 0.009_618_071, 0.001_339_157_9, 0.000_154_592_98];
 /// log2 e in two parts.
 const LOG2_E_HIGH: f32 = LOG2_E as f32;
 const LOG2_E_LOW: f32 = (LOG2_E - LOG2_E_HIGH as f64) as f32;
