@@ -14,7 +14,7 @@ unsafe extern "C" {
 /// Bytes before an aligned block in which the address to free stands.
 const HEADER: usize = 64;
 
-/// A block that lives until the end of a run; its contents follow after [`HEADER`] bytes.
+/// A block that lives until the end of a run; its contents follow after `HEADER` bytes.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Block {

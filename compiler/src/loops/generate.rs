@@ -53,7 +53,7 @@ pub(crate) fn kernel(seed: u64) -> Kernel {
     if random.below(2) == 0 {
         let sum = random.below(3) == 0;
         let op = if sum { ReduceOp::Sum } else { random.pick(&[ReduceOp::Min, ReduceOp::Max]) };
-        let reduced = b.reduce(op, &[inner.clone()], |b, at| {
+        let reduced = b.reduce(op, std::slice::from_ref(&inner), |b, at| {
             let value = value(b, &mut random, y, &outer, at[0], &[values[0]]);
             if sum { b.sub(value, values[0]) } else { value }
         });

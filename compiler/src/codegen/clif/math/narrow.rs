@@ -62,7 +62,6 @@ impl Format {
                 nan: 0x7e00,
                 saturates: false,
                 specials: Specials::Infinity,
-                ..f8
             },
             ElementType::BF16 => Self {
                 bits: 16,
@@ -73,7 +72,6 @@ impl Format {
                 nan: 0x7fc0,
                 saturates: false,
                 specials: Specials::Infinity,
-                ..f8
             },
             ElementType::F8E4M3FN => f8,
             ElementType::F8E4M3FNUZ => {
@@ -387,8 +385,8 @@ mod tests {
             }
             let codes: Vec<u32> = (0..=255).collect();
             let numbers = widened(ElementType::F8E8M0, lanes, &codes);
-            for code in 0..255 {
-                assert_eq!(f64::from(numbers[code]), 2f64.powi(code as i32 - 127));
+            for (code, &number) in numbers[..255].iter().enumerate() {
+                assert_eq!(f64::from(number), 2f64.powi(code as i32 - 127));
             }
             assert!(numbers[255].is_nan());
         }
