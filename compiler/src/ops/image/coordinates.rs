@@ -1,7 +1,7 @@
 //! Where in the input a position of a resized output lies.
 
 use crate::graph::{Dim, ElementType};
-use crate::loops::{ExprId, KernelBuilder};
+use crate::loops::{CompareOp, ExprId, KernelBuilder, ParameterId};
 use crate::ops::{OperatorError, Result};
 
 /// The attribute `coordinate_transformation_mode`. In the formulas, x is a position in the output.
@@ -50,6 +50,8 @@ pub enum Scale {
     Factor(f32),
     /// The size of the output by that of the input, known in the run.
     Ratio,
+    /// A number at this place of a tensor of the run.
+    Place(usize),
 }
 
 /// One axis of a resized tensor.
@@ -73,55 +75,57 @@ impl ResizedAxis {
 
     /// The factor by which the axis gets longer, if it is a number with no fraction.
     pub fn integral_scale(&self) -> Option<i64> {
-        match self.scale {
-            Scale::Factor(factor) if factor >= 1.0 && factor.fract() == 0.0 && factor < 1e6 => Some(factor as i64),
-            _ => None,
-        }
+        let Scale::Factor(factor) = self.scale else { return None };
+        let whole = factor as i64;
+        (factor >= 1.0 && factor.fract() == 0.0 && &self.input * whole == self.output).then_some(whole)
     }
 
-    /// The scale as an `f32` expression.
-    pub fn scale(&self, nest: &mut KernelBuilder) -> ExprId {
+    /// The scale as an `f32` expression; `factors` is the tensor that has those which only the run knows.
+    pub fn scale(&self, nest: &mut KernelBuilder, factors: Option<ParameterId>) -> ExprId {
         match self.scale {
             Scale::Factor(factor) => number(nest, factor.into()),
-            Scale::Ratio => {
+            Scale::Place(place) if let Some(factors) = factors => {
+                let place = nest.index(place as i64);
+                let factor = nest.load(factors, &[place]);
+                nest.cast(ElementType::F32, factor)
+            }
+            Scale::Ratio | Scale::Place(_) => {
                 let (output, input) = (size(nest, &self.output), size(nest, &self.input));
                 nest.div(output, input)
             }
         }
     }
 
-    /// The position in the input, an `f32`, of position `x` of the output. `region` has start and end of the region.
+    /// The position in the input, an `f32`, of position `x` of the output, with the result of [`ResizedAxis::scale`].
+    /// `region` has start and end of the region.
     pub fn position(
         &self,
         nest: &mut KernelBuilder,
         mode: Transformation,
-        x: ExprId,
+        (x, scale): (ExprId, ExprId),
         region: Option<(ExprId, ExprId)>,
     ) -> ExprId {
         let x = nest.cast(ElementType::F32, x);
         let half = number(nest, 0.5);
         match mode {
-            Transformation::HalfPixel => self.half_pixel(nest, x),
+            Transformation::HalfPixel => half_pixel(nest, x, scale),
             Transformation::PytorchHalfPixel => {
-                let (inside, zero) = (self.half_pixel(nest, x), number(nest, 0.0));
+                let (inside, zero) = (half_pixel(nest, x, scale), number(nest, 0.0));
                 self.unless_single(nest, inside, zero)
             }
             Transformation::HalfPixelSymmetric => {
-                let (scale, input, output) = (self.scale(nest), size(nest, &self.input), size(nest, &self.output));
+                let (input, output) = (size(nest, &self.input), size(nest, &self.output));
                 let exact = nest.mul(scale, input);
                 let adjustment = nest.div(output, exact);
                 let (one, center) = (number(nest, 1.0), nest.mul(input, half));
                 let missing = nest.sub(one, adjustment);
                 let offset = nest.mul(center, missing);
-                let position = self.half_pixel(nest, x);
+                let position = half_pixel(nest, x, scale);
                 nest.add(offset, position)
             }
-            Transformation::Asymmetric => {
-                let scale = self.scale(nest);
-                nest.div(x, scale)
-            }
+            Transformation::Asymmetric => nest.div(x, scale),
             Transformation::TfHalfPixelForNn => {
-                let (middle, scale) = (nest.add(x, half), self.scale(nest));
+                let middle = nest.add(x, half);
                 nest.div(middle, scale)
             }
             Transformation::AlignCorners => {
@@ -147,13 +151,6 @@ impl ResizedAxis {
         }
     }
 
-    fn half_pixel(&self, nest: &mut KernelBuilder, x: ExprId) -> ExprId {
-        let (half, scale) = (number(nest, 0.5), self.scale(nest));
-        let middle = nest.add(x, half);
-        let place = nest.div(middle, scale);
-        nest.sub(place, half)
-    }
-
     /// `position`, or `single` where the output has size 1.
     fn unless_single(&self, nest: &mut KernelBuilder, position: ExprId, single: ExprId) -> ExprId {
         match self.output.as_const() {
@@ -161,11 +158,19 @@ impl ResizedAxis {
             Some(_) => position,
             None => {
                 let (output, one) = (nest.dim(&self.output), nest.index(1));
-                let is_single = nest.compare(crate::loops::CompareOp::Eq, output, one);
+                let is_single = nest.compare(CompareOp::Eq, output, one);
                 nest.select(is_single, single, position)
             }
         }
     }
+}
+
+/// (x + 0.5) / scale - 0.5
+fn half_pixel(nest: &mut KernelBuilder, x: ExprId, scale: ExprId) -> ExprId {
+    let half = number(nest, 0.5);
+    let middle = nest.add(x, half);
+    let place = nest.div(middle, scale);
+    nest.sub(place, half)
 }
 
 /// A number in `f32`.
@@ -188,6 +193,9 @@ pub fn size(nest: &mut KernelBuilder, dim: &Dim) -> ExprId {
 pub fn scaled(dim: &Dim, scale: f32) -> Result<Dim> {
     if !scale.is_finite() || scale <= 0.0 {
         return Err(OperatorError::new(format!("a scale is {scale}, expected a positive number")));
+    }
+    if scale.fract() == 0.0 {
+        return Ok(dim * (scale as i64));
     }
     if let Some(dim) = dim.as_const() {
         return Ok(Dim::constant((dim as f32 * scale).floor() as i64));

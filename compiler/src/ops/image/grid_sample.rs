@@ -5,7 +5,7 @@ use super::filter::Filter;
 use crate::graph::{Dim, ElementType, Node};
 use crate::loops::{BinaryOp, CompareOp, ExprId, KernelBuilder, ReduceOp, Scalar, UnaryOp};
 use crate::ops::arguments::Arguments;
-use crate::ops::nn::window::{both, decide};
+use crate::ops::nn::window::{both, decide, load_guarded};
 use crate::ops::{Infer, Lower, OperatorError, Result};
 
 /// What lies beyond the input.
@@ -130,6 +130,9 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
     let coordinates = Dim::constant(rank as i64);
     super::check_equal(ctx, &grid.shape[rank + 1], &coordinates, "the grid has not one coordinate an axis")?;
     super::check_equal(ctx, &grid.shape[0], &input.shape[0], "input and grid have different batches")?;
+    for dim in dims {
+        super::check_filled(ctx, dim)?;
+    }
     let output = ctx.output(0)?;
     let mut nest = ctx.nest();
     let (x, g) = (nest.read(&input), nest.read(&grid));
@@ -161,7 +164,7 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
                 guard = both(nest, guard, inside);
             }
         }
-        crate::ops::nn::window::load_guarded(nest, x, &index, guard, zero)
+        load_guarded(nest, x, &index, guard, zero)
     };
     let value = match filter {
         None => load(&mut nest, &places),

@@ -33,6 +33,8 @@ pub enum Nearest {
 /// What decides the sizes of the output.
 #[derive(Clone, Debug)]
 enum Sizes {
+    /// Factors that only the run knows.
+    RunScales,
     /// Factors.
     Scales(Vec<f32>),
     /// The sizes themselves.
@@ -58,6 +60,20 @@ pub struct Settings {
     sizes: Sizes,
 }
 
+/// Factors that only the run knows.
+#[derive(Clone, Copy, Debug)]
+pub enum RunFactors<'a> {
+    /// The elements of [`scale_input`].
+    Input,
+    /// One for all axes: the least or the greatest ratio of the sizes to those of the input.
+    Common {
+        /// One a resized axis.
+        sizes: &'a [Dim],
+        /// Which ratio is taken.
+        greatest: bool,
+    },
+}
+
 /// The input that holds the scales.
 pub fn scale_input(node: &Node) -> Option<usize> {
     let index = if node.operator.name == "Resize" && node.version >= 11 { 2 } else { 1 };
@@ -77,7 +93,7 @@ fn nearest_mode(node: &Node) -> Result<Nearest> {
 impl Settings {
     /// The settings of a node with an input of the given rank. `scales` are the elements of [`scale_input`], where known.
     pub fn of(ctx: &mut impl Arguments, rank: usize, scales: Option<Vec<f64>>) -> Result<Self> {
-        let sizes = super::resize::sizes(ctx, Some(3))?;
+        let sizes = ctx.argument_node().input(3).map(|_| ctx.elements(3)).transpose()?;
         let node = ctx.argument_node();
         let is_old = node.version < 11 || node.operator.name == "Upsample";
         let transformation = match is_old {
@@ -97,6 +113,7 @@ impl Settings {
             Some(axes) => axes.iter().map(|&axis| normalize_axis(axis, rank)).collect::<Result<Vec<_>>>()?,
             None => (0..rank).collect(),
         };
+        let has_scales = scales.is_some();
         let sizes = match (sizes, given_scales(node, rank, scales)?) {
             (Some(sizes), _) => match node.text_or("keep_aspect_ratio_policy", "stretch")? {
                 "stretch" => Sizes::Exact(sizes),
@@ -109,6 +126,7 @@ impl Settings {
                 }
             },
             (None, Some(scales)) => Sizes::Scales(scales),
+            (None, None) if scale_input(node).is_some() && !has_scales => Sizes::RunScales,
             (None, None) => return Err(OperatorError::new("neither scales nor sizes are given")),
         };
         let settings = Self {
@@ -120,18 +138,33 @@ impl Settings {
             axes,
             sizes,
         };
-        let (Sizes::Exact(dims) | Sizes::KeepRatio { sizes: dims, .. }) = &settings.sizes else {
-            let Sizes::Scales(scales) = &settings.sizes else { return Ok(settings) };
-            return settings.check_count(scales.len()).map(|()| settings);
+        let count = match &settings.sizes {
+            Sizes::Scales(scales) => scales.len(),
+            Sizes::Exact(sizes) | Sizes::KeepRatio { sizes, .. } => sizes.len(),
+            Sizes::RunScales => settings.axes.len(),
         };
-        settings.check_count(dims.len()).map(|()| settings)
+        if count == settings.axes.len() {
+            return Ok(settings);
+        }
+        Err(OperatorError::new(format!("there are {count} scales or sizes for {} axes", settings.axes.len())))
     }
 
-    fn check_count(&self, count: usize) -> Result<()> {
-        if count == self.axes.len() {
-            return Ok(());
+    /// What the run has to find out about the factors.
+    pub fn run_factors(&self, input: &[Dim]) -> Option<RunFactors<'_>> {
+        match &self.sizes {
+            Sizes::RunScales => Some(RunFactors::Input),
+            Sizes::KeepRatio { sizes, greatest } => {
+                let is_known = |(&axis, size): (&usize, &Dim)| input[axis].is_const() && size.is_const();
+                let is_known = self.axes.iter().zip(sizes).all(is_known);
+                (!is_known).then_some(RunFactors::Common { sizes, greatest: *greatest })
+            }
+            _ => None,
         }
-        Err(OperatorError::new(format!("there are {count} scales or sizes for {} axes", self.axes.len())))
+    }
+
+    /// The axes that are resized, in the order of scales and sizes.
+    pub fn resized(&self) -> &[usize] {
+        &self.axes
     }
 
     /// Whether positions depend on the region of interest.
@@ -154,12 +187,20 @@ impl Settings {
             .iter()
             .map(|dim| ResizedAxis { input: dim.clone(), output: dim.clone(), scale: Scale::Factor(1.0), region: None })
             .collect();
+        let run = self.run_factors(input).is_some();
         let common = match &self.sizes {
-            Sizes::KeepRatio { sizes, greatest } => Some(self.common_scale(input, sizes, *greatest)?),
+            Sizes::KeepRatio { sizes, greatest } if !run => Some(self.common_scale(input, sizes, *greatest)?),
             _ => None,
         };
         for (place, &axis) in self.axes.iter().enumerate() {
             let target = &mut result[axis];
+            if self.uses_region() {
+                target.region = Some((place, place + self.axes.len()));
+            }
+            if run {
+                (target.output, target.scale) = (Dim::Unknown, Scale::Place(place));
+                continue;
+            }
             (target.output, target.scale) = match (&self.sizes, common) {
                 (Sizes::Scales(scales), _) => (scaled(&input[axis], scales[place])?, Scale::Factor(scales[place])),
                 (_, Some(scale)) => {
@@ -173,10 +214,8 @@ impl Settings {
                     };
                     (sizes[place].clone(), scale)
                 }
+                (Sizes::RunScales, None) => continue,
             };
-            if self.uses_region() {
-                target.region = Some((place, place + self.axes.len()));
-            }
         }
         Ok(result)
     }
@@ -185,11 +224,11 @@ impl Settings {
         let mut scales = Vec::new();
         for (&axis, size) in self.axes.iter().zip(sizes) {
             let (Some(input), Some(size)) = (input[axis].as_const(), size.as_const()) else {
-                return Err(OperatorError::new(
-                    "`keep_aspect_ratio_policy` needs sizes that are known at compile time; give the shapes of the \
-                     model's inputs with --input-shape",
-                ));
+                return Err(OperatorError::unknown("the sizes are not known"));
             };
+            if input < 1 {
+                return Err(OperatorError::new("an input without elements has no aspect ratio to keep"));
+            }
             scales.push(size as f64 / input as f64);
         }
         let pick = if greatest { f64::max } else { f64::min };
@@ -211,13 +250,7 @@ fn given_scales(node: &Node, rank: usize, elements: Option<Vec<f64>>) -> Result<
     if let Some(scales) = node.floats("scales")? {
         return Ok(Some(scales.to_vec()));
     }
-    match (scale_input(node), elements) {
-        (_, Some(elements)) if !elements.is_empty() => {
-            Ok(Some(elements.into_iter().map(|scale| scale as f32).collect()))
-        }
-        (Some(index), None) if node.input(3).is_none() => Err(OperatorError::new(format!(
-            "the scales, input {index}, must be known at compile time; export the model with constant scales, or with sizes"
-        ))),
-        _ => Ok(None),
-    }
+    // Empty scales give way to sizes.
+    let elements = elements.filter(|elements| !elements.is_empty());
+    Ok(elements.map(|elements| elements.into_iter().map(|scale| scale as f32).collect()))
 }

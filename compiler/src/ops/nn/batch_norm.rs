@@ -1,5 +1,6 @@
 //! BatchNormalization: by given statistics, or in training mode by those of the batch.
 
+use super::check_shape;
 use super::moments::{inverse_deviation, moments, normalize};
 use crate::graph::{Dim, Node};
 use crate::loops::{ExprId, KernelBuilder, View};
@@ -42,6 +43,10 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
         return lower_training(ctx);
     }
     let (input, statistics) = (ctx.input(0)?, statistics(ctx)?);
+    let channels = channel_shape(&input.shape, statistics[2].shape.len());
+    for view in &statistics {
+        check_shape(ctx, "a statistic", view, &channels)?;
+    }
     let output = ctx.output(0)?;
     let compute = input.element.compute_type();
     let mut nest = ctx.nest();
@@ -79,10 +84,20 @@ fn channel_index(nest: &mut KernelBuilder, axes: &[ExprId], rank: usize) -> Vec<
     index
 }
 
+/// The dimensions of the statistics, as [`channel_index`] takes them.
+fn channel_shape(input: &[Dim], rank: usize) -> Vec<Dim> {
+    let mut shape = input.get(1..1 + rank).unwrap_or_default().to_vec();
+    shape.resize(rank, Dim::ONE);
+    shape
+}
+
 fn lower_training(ctx: &mut Lower<'_, '_>) -> Result<()> {
     let (input, statistics) = (ctx.input(0)?, statistics(ctx)?);
     if input.shape.len() < 2 {
         return Err(OperatorError::new("the input has no channel dimension"));
+    }
+    for view in &statistics {
+        check_shape(ctx, "a statistic", view, &input.shape[1..2])?;
     }
     let compute = input.element.compute_type();
     let mut nest = ctx.nest();

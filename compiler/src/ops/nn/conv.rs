@@ -1,7 +1,7 @@
 //! Conv: one contraction over input channels and taps, with the bias in its epilogue.
 
-use super::check_equal;
 use super::window::{Window, load_guarded, outputs, spatial};
+use super::{check_equal, check_shape};
 use crate::graph::{CompareOperator, Dim, Node};
 use crate::loops::{BinaryOp, ExprId, KernelBuilder, ParameterId, ReduceOp, Scalar};
 use crate::ops::{Infer, Lower, OperatorError, Result};
@@ -66,6 +66,23 @@ impl Convolution {
         self.weights[1..].to_vec()
     }
 
+    /// How the windows lie over the input.
+    pub fn window(&self) -> &Window {
+        &self.window
+    }
+
+    /// The input channel that a tap reads for an output position.
+    pub fn channel(&self, nest: &mut KernelBuilder, output: &[ExprId], tap: &[ExprId]) -> ExprId {
+        if self.group == 1 {
+            return tap[0];
+        }
+        let per_group = nest.dim(&self.weights[0].floor_div(&Dim::constant(self.group)));
+        let group = nest.binary(BinaryOp::FloorDiv, output[1], per_group);
+        let channels = nest.dim(&self.weights[1]);
+        let first = nest.mul(group, channels);
+        nest.add(first, tap[0])
+    }
+
     /// The input's element for an output position and a tap, `otherwise` in the padding.
     pub fn load_input(
         &self,
@@ -75,14 +92,7 @@ impl Convolution {
         tap: &[ExprId],
         otherwise: Scalar,
     ) -> ExprId {
-        let mut channel = tap[0];
-        if self.group != 1 {
-            let per_group = nest.dim(&self.weights[0].floor_div(&Dim::constant(self.group)));
-            let group = nest.binary(BinaryOp::FloorDiv, output[1], per_group);
-            let channels = nest.dim(&self.weights[1]);
-            let first = nest.mul(group, channels);
-            channel = nest.add(first, channel);
-        }
+        let channel = self.channel(nest, output, tap);
         let (positions, guard) = self.window.positions(nest, &output[2..], &tap[1..], &self.input[2..]);
         let index = [&[output[0], channel], &positions[..]].concat();
         load_guarded(nest, input, &index, guard, otherwise)
@@ -118,6 +128,9 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
     let (input, weights, bias) = (ctx.input(0)?, ctx.input(1)?, ctx.optional_input(2)?);
     let (_, shape) = ctx.output_type(0)?;
     let convolution = Convolution::new(ctx, &input.shape, &weights.shape, &shape)?;
+    if let Some(bias) = &bias {
+        check_shape(ctx, "the bias", bias, &shape[1..2])?;
+    }
     let output = ctx.output(0)?;
     let mut nest = ctx.nest();
     let (x, w) = (nest.read(&input), nest.read(&weights));

@@ -1,7 +1,8 @@
 //! ConvInteger and QLinearConv: convolutions of 8-bit integers that sum in 32 bits.
 
+use super::check_fits;
 use super::conv::{Convolution, output_shape};
-use crate::graph::ElementType;
+use crate::graph::{Dim, ElementType};
 use crate::loops::{ExprId, ReduceOp, Scalar, UnaryOp, View};
 use crate::ops::{Infer, Lower, Nest, OperatorError, Result};
 
@@ -80,6 +81,14 @@ fn channel_value(nest: &mut Nest, view: &View, axes: &[ExprId], output: &View) -
     nest.load_broadcast(view, &axes[1..2], &output.shape[1..2])
 }
 
+/// Checks that tensors have one element, or one for each output channel.
+fn check_channels<'v>(ctx: &mut Lower<'_, '_>, views: impl Iterator<Item = &'v View>, output: &[Dim]) -> Result<()> {
+    for view in views {
+        check_fits(ctx, "a scale, zero point or bias", view, &output[1..2])?;
+    }
+    Ok(())
+}
+
 fn operand(ctx: &mut Lower<'_, '_>, tensor: usize, zero: usize) -> Result<Operand> {
     let (view, zero) = (ctx.input(tensor)?, ctx.optional_input(zero)?);
     if view.element.bits() != 8 || view.element.is_float() {
@@ -94,6 +103,8 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
     let padding = constant_zero(ctx, 2);
     let (_, shape) = ctx.output_type(0)?;
     let convolution = Convolution::new(ctx, &input.view.shape, &weights.view.shape, &shape)?;
+    let zeros = [&input.zero, &weights.zero].into_iter().flatten();
+    check_channels(ctx, zeros, &shape)?;
     let output = ctx.output(0)?;
     let mut nest = ctx.nest();
     let axes = nest.outer_axes(&output.shape);
@@ -112,6 +123,8 @@ pub fn lower_linear(ctx: &mut Lower<'_, '_>) -> Result<()> {
     let padding = constant_zero(ctx, 2);
     let (_, shape) = ctx.output_type(0)?;
     let convolution = Convolution::new(ctx, &input.view.shape, &weights.view.shape, &shape)?;
+    let zeros = [&input.zero, &weights.zero].into_iter().flatten();
+    check_channels(ctx, zeros.chain(&scales).chain([&zero]).chain(&bias), &shape)?;
     let output = ctx.output(0)?;
     let mut nest = ctx.nest();
     let axes = nest.outer_axes(&output.shape);

@@ -1,8 +1,8 @@
 //! ConvTranspose, gathered: each output sums the taps through which inputs reach it.
 
-use super::check_equal;
 use super::conv::{group, taps};
 use super::window::{AutoPad, both, decide, explicit_pads, load_guarded, outputs, reach, spatial, steps};
+use super::{check_equal, check_shape};
 use crate::graph::{Dim, Node};
 use crate::loops::{BinaryOp, CompareOp, ExprId, KernelBuilder, ReduceOp, Scalar};
 use crate::ops::{Infer, Lower, OperatorError, Result};
@@ -125,6 +125,9 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
     }
     let channels = weights.shape[0].floor_div(&Dim::constant(group));
     check_equal(ctx, &(&channels * group), &weights.shape[0], "the input channels are not a multiple of `group`")?;
+    if let Some(bias) = &bias {
+        check_shape(ctx, "the bias", bias, &shape[1..2])?;
+    }
     let output = ctx.output(0)?;
     let mut nest = ctx.nest();
     let (x, w) = (nest.read(&input), nest.read(&weights));

@@ -1,5 +1,6 @@
 //! GroupNormalization and InstanceNormalization: over groups of channels of each batch element.
 
+use super::check_shape;
 use super::moments::{inverse_deviation, moments, normalize};
 use super::window::spatial;
 use crate::graph::{CompareOperator, Dim};
@@ -35,6 +36,10 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
 
 fn lower_groups(ctx: &mut Lower<'_, '_>, groups: Dim, is_per_group: bool) -> Result<()> {
     let (input, scale, bias) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?);
+    let own = if is_per_group { groups.clone() } else { input.shape[1].clone() };
+    for (what, view) in [("the scale", &scale), ("the bias", &bias)] {
+        check_shape(ctx, what, view, std::slice::from_ref(&own))?;
+    }
     let output = ctx.output(0)?;
     let compute = input.element.compute_type();
     let channels = if groups == input.shape[1] { Dim::ONE } else { input.shape[1].floor_div(&groups) };

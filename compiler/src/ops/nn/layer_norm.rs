@@ -1,8 +1,9 @@
 //! LayerNormalization and RMSNormalization: over the last dimensions, in one kernel with a row a point.
 
+use super::check_fits;
 use super::moments::{inverse_deviation, mean, moments, normalize};
 use crate::graph::{Dim, ElementType};
-use crate::loops::{ExprId, KernelBuilder, View};
+use crate::loops::{ExprId, KernelBuilder, ParameterId, View};
 use crate::ops::{Infer, Lower, Nest, Result, normalize_axis};
 
 /// Like the input; mean and inverse deviation have 1 for each normalized dimension.
@@ -22,7 +23,7 @@ pub fn infer(ctx: &mut Infer<'_>) -> Result<()> {
 struct Rows {
     nest: Nest,
     input: View,
-    x: crate::loops::ParameterId,
+    x: ParameterId,
     rows: Vec<ExprId>,
     extents: Vec<Dim>,
 }
@@ -47,7 +48,7 @@ impl Rows {
         let output = ctx.output(0)?;
         let (scale, bias) = (ctx.optional_input(1)?, ctx.optional_input(2)?);
         for view in scale.iter().chain(&bias) {
-            crate::ops::check_broadcast(ctx, &view.shape, &self.input.shape)?;
+            check_fits(ctx, "scale or bias", view, &self.input.shape)?;
         }
         let nest = &mut self.nest;
         let scale = scale.map(|view| (nest.read(&view), view));
