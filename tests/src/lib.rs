@@ -4,6 +4,7 @@ pub mod artifact;
 pub mod case;
 pub mod compare;
 pub mod elements;
+pub mod models;
 pub mod npz;
 pub mod tensor;
 pub mod zoo;

@@ -11,7 +11,7 @@ use crate::graph::ElementType;
 const COMMON: &str = include_str!("module.rs.txt");
 
 /// Names that the generated method uses for itself.
-const OWN_NAMES: [&str; 7] = ["inputs", "outputs", "shapes", "check", "Value", "Output", "Error"];
+const OWN_NAMES: [&str; 8] = ["inputs", "outputs", "shapes", "given", "check", "Value", "Output", "Error"];
 
 /// The text of a Rust module, for a file of its own, with a type `Model` that runs the model.
 ///
@@ -69,6 +69,11 @@ fn length_check(port: &InterfacePort, name: &str, dims: &str, items: u64) -> Str
     // Dimensions of packed elements are counted in bits, of others in items of the slice.
     let (per_element, per_item) = if items == 0 { (port.element.bits() as u64, 8) } else { (items, 1) };
     format!("        check(\"{name}\", {name}.len(), &{dims}, {per_element}, {per_item})?;\n")
+}
+
+/// An array of dimensions, of a type that an empty one has too.
+fn input_dims(dims: &str) -> String {
+    if dims == "[]" { "[0i64; 0]".to_owned() } else { dims.to_owned() }
 }
 
 fn run_method(interface: &Interface) -> String {
@@ -143,10 +148,16 @@ fn run_method(interface: &Interface) -> String {
             taken.push(format!("self.take(&mut outputs[{place}])"));
         }
     }
-    text.push_str("        ];\n        let inputs = [\n");
-    for (port, name) in interface.inputs.iter().zip(&inputs) {
+    text.push_str("        ];\n");
+    if !interface.inputs.is_empty() {
+        // Bound to a name: the values point to them during the call.
+        let given: Vec<String> = interface.inputs.iter().map(|port| format!("{},", input_dims(&dims(port)))).collect();
+        let _ = writeln!(text, "        let given = ({});", given.join(" "));
+    }
+    text.push_str("        let inputs = [\n");
+    for (place, (port, name)) in interface.inputs.iter().zip(&inputs).enumerate() {
         let number = port.element.onnx_number();
-        let _ = writeln!(text, "            Value::input({number}, {name}, &{}),", dims(port));
+        let _ = writeln!(text, "            Value::input({number}, {name}, &given.{place}),");
     }
     let _ = writeln!(text, "        ];\n        self.call(&inputs, &mut outputs)?;");
     let result = match &taken[..] {
