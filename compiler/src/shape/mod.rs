@@ -1,5 +1,6 @@
 //! Shape inference: the types of all values, and the elements of small integer tensors.
 
+mod constants;
 mod known;
 
 use crate::error::{Error, Errors, Stage};
@@ -53,6 +54,7 @@ pub fn infer_node(model: &mut Model, node: &mut Node) -> ops::Result<()> {
     }
     operator.infer(&mut Infer { model, node })?;
     known::propagate(model, node);
+    constants::fold(model, node);
     Ok(())
 }
 
