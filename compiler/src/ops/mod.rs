@@ -1,7 +1,9 @@
 //! Operators: everything about one operator in one file, and THE table of them all.
 
+mod activation;
 mod arguments;
 mod attributes;
+mod clip;
 mod elementwise;
 mod image;
 mod infer;
@@ -68,6 +70,8 @@ pub type ElementRule = fn(&mut Nest, &Node, &[ExprId]) -> Result<ExprId>;
 /// THE table: one line for each operator, or family of elementwise operators.
 static TABLE: &[&[Operator]] = &[
     elementwise::OPERATORS,
+    activation::OPERATORS,
+    clip::OPERATORS,
     tensor::OPERATORS,
     nn::OPERATORS,
     image::OPERATORS,
