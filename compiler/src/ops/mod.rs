@@ -11,6 +11,7 @@ mod linear;
 mod lower;
 mod nn;
 mod quantize;
+mod recurrent;
 mod reduce;
 mod registry;
 mod tensor;
@@ -78,4 +79,5 @@ static TABLE: &[&[Operator]] = &[
     linear::OPERATORS,
     quantize::OPERATORS,
     reduce::OPERATORS,
+    recurrent::OPERATORS,
 ];
