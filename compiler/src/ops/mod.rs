@@ -1,7 +1,9 @@
 //! Operators: everything about one operator in one file, and THE table of them all.
 
+mod activation;
 mod arguments;
 mod attributes;
+mod clip;
 mod elementwise;
 mod image;
 mod infer;
@@ -9,6 +11,7 @@ mod linear;
 mod lower;
 mod nn;
 mod quantize;
+mod recurrent;
 mod reduce;
 mod registry;
 mod tensor;
@@ -68,10 +71,13 @@ pub type ElementRule = fn(&mut Nest, &Node, &[ExprId]) -> Result<ExprId>;
 /// THE table: one line for each operator, or family of elementwise operators.
 static TABLE: &[&[Operator]] = &[
     elementwise::OPERATORS,
+    activation::OPERATORS,
+    clip::OPERATORS,
     tensor::OPERATORS,
     nn::OPERATORS,
     image::OPERATORS,
     linear::OPERATORS,
     quantize::OPERATORS,
     reduce::OPERATORS,
+    recurrent::OPERATORS,
 ];

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use super::{ElementRule, Infer, InferRule, Lower, LowerRule, Result, TABLE, broadcast_shapes};
-use crate::graph::{Dim, ElementType};
+use super::{
+    ElementRule, Infer, InferRule, Lower, LowerRule, OperatorError, Result, TABLE, broadcast_shapes, normalize_axis,
+};
+use crate::graph::{Dim, ElementType, Node};
 
 /// One operator of one domain.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +35,8 @@ pub enum Definition {
     },
     /// As one scalar expression over inputs that broadcast; the element type of the result is that of the first input.
     Elementwise(ElementRule),
+    /// Like `Elementwise`, with inputs of different element types.
+    Mixed(ElementRule),
     /// Like `Elementwise`, with a bool result.
     Predicate(ElementRule),
 }
@@ -46,6 +50,11 @@ impl Operator {
     /// An elementwise operator of the default domain.
     pub const fn elementwise(name: &'static str, rule: ElementRule) -> Self {
         Self { domain: "", name, since: 1, until: i64::MAX, definition: Definition::Elementwise(rule) }
+    }
+
+    /// An elementwise operator of the default domain whose inputs may be of different element types.
+    pub const fn mixed(name: &'static str, rule: ElementRule) -> Self {
+        Self { domain: "", name, since: 1, until: i64::MAX, definition: Definition::Mixed(rule) }
     }
 
     /// An elementwise operator of the default domain that gives bools.
@@ -67,8 +76,15 @@ impl Operator {
     pub fn infer(&self, context: &mut Infer<'_>) -> Result<()> {
         match self.definition {
             Definition::Full { infer, .. } => infer(context),
-            Definition::Elementwise(_) => infer_elementwise(context, None),
-            Definition::Predicate(_) => infer_elementwise(context, Some(ElementType::Bool)),
+            Definition::Mixed(_) => infer_elementwise(context, None),
+            Definition::Elementwise(_) => {
+                check_elements(context)?;
+                infer_elementwise(context, None)
+            }
+            Definition::Predicate(_) => {
+                check_elements(context)?;
+                infer_elementwise(context, Some(ElementType::Bool))
+            }
         }
     }
 
@@ -76,14 +92,51 @@ impl Operator {
     pub fn lower(&self, context: &mut Lower<'_, '_>) -> Result<()> {
         match self.definition {
             Definition::Full { lower, .. } => lower(context),
-            Definition::Elementwise(rule) | Definition::Predicate(rule) => lower_elementwise(context, rule),
+            Definition::Elementwise(rule) | Definition::Mixed(rule) | Definition::Predicate(rule) => {
+                lower_elementwise(context, rule)
+            }
         }
     }
 }
 
+/// Checks that all inputs are of one element type.
+fn check_elements(context: &mut Infer<'_>) -> Result<()> {
+    let first = context.element(0)?;
+    for index in 1..context.node.inputs.len() {
+        let other = context.element(index)?;
+        if other != first {
+            return Err(OperatorError::new(format!(
+                "inputs 0 and {index} are of the types {first} and {other}, expected equal ones; insert a Cast"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The shape as which input `index` takes part. Before operator set 7 the second input could be aligned with an axis of
+/// the first instead of its last dimensions.
+fn aligned(node: &Node, index: usize, shape: Vec<Dim>, first_rank: usize) -> Result<Vec<Dim>> {
+    let is_slope = node.operator.name == "PRelu" && shape.len() == 1 && first_rank > 1;
+    let axis = match node.int("axis")? {
+        _ if node.version >= 7 || index != 1 => return Ok(shape),
+        Some(axis) => normalize_axis(axis, first_rank)?,
+        None if is_slope => 1,
+        None => return Ok(shape),
+    };
+    let mut shape = shape;
+    while shape.len() + axis < first_rank {
+        shape.push(Dim::ONE);
+    }
+    Ok(shape)
+}
+
 fn infer_elementwise(context: &mut Infer<'_>, result: Option<ElementType>) -> Result<()> {
     let count = context.node.inputs.len();
-    let shapes = (0..count).map(|i| context.shape(i)).collect::<Result<Vec<_>>>()?;
+    let mut shapes = (0..count).map(|i| context.shape(i)).collect::<Result<Vec<_>>>()?;
+    let first_rank = shapes.first().map_or(0, Vec::len);
+    for (index, shape) in shapes.iter_mut().enumerate() {
+        *shape = aligned(context.node, index, std::mem::take(shape), first_rank)?;
+    }
     let shape = broadcast_shapes(&shapes.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
     let element = context.element(0)?;
     context.set(0, result.unwrap_or(element), shape);
@@ -91,7 +144,11 @@ fn infer_elementwise(context: &mut Infer<'_>, result: Option<ElementType>) -> Re
 }
 
 fn lower_elementwise(context: &mut Lower<'_, '_>, rule: ElementRule) -> Result<()> {
-    let inputs = (0..context.node.inputs.len()).map(|i| context.input(i)).collect::<Result<Vec<_>>>()?;
+    let mut inputs = (0..context.node.inputs.len()).map(|i| context.input(i)).collect::<Result<Vec<_>>>()?;
+    let first_rank = inputs.first().map_or(0, |input| input.shape.len());
+    for (index, input) in inputs.iter_mut().enumerate() {
+        input.shape = aligned(context.node, index, std::mem::take(&mut input.shape), first_rank)?;
+    }
     let output = context.output(0)?;
     for input in &inputs {
         check_broadcast(context, &input.shape, &output.shape)?;
