@@ -2,6 +2,7 @@
 
 mod arguments;
 mod attributes;
+mod control;
 mod elementwise;
 mod infer;
 mod lower;
@@ -61,4 +62,4 @@ pub type LowerRule = fn(&mut Lower<'_, '_>) -> Result<()>;
 pub type ElementRule = fn(&mut Nest, &Node, &[ExprId]) -> Result<ExprId>;
 
 /// THE table: one line for each operator, or family of elementwise operators.
-static TABLE: &[&[Operator]] = &[elementwise::OPERATORS, tensor::OPERATORS];
+static TABLE: &[&[Operator]] = &[elementwise::OPERATORS, tensor::OPERATORS, control::OPERATORS];
