@@ -64,6 +64,7 @@ pub fn compile(
         prefix,
         failures: Vec::new(),
         parts: 0,
+        clock: 0,
     };
     let body = context.function(&program.steps, &mut BTreeSet::new()).map_err(fail)?;
     let plan = context.plan_function(&format!("{prefix}_plan")).map_err(fail)?;

@@ -20,11 +20,23 @@ impl Lifetime {
 
 /// The lifetimes of all buffers; `None` for those no step touches.
 ///
-/// A buffer used both inside and outside of a loop lives during the whole loop.
+/// Every step counts 1, and the end of a branch or loop counts 1 more. A buffer used both inside and outside of a loop
+/// lives during the whole loop; one that a branch uses and that was alive before lives until the end of the branch.
 pub fn lifetimes(program: &Program) -> Vec<Option<Lifetime>> {
-    let mut walk = Walk { lifetimes: vec![None; program.buffers.len()], clock: 0 };
+    let mut walk = Walk { lifetimes: vec![None; program.buffers.len()], clock: 0, loops: Vec::new() };
     walk.block(&program.steps);
-    walk.lifetimes
+    let Walk { mut lifetimes, loops, .. } = walk;
+    for (whole, inside) in loops {
+        // What is needed after a loop keeps what earlier rounds left in it.
+        for buffer in inside {
+            if let Some(lifetime) = &mut lifetimes[buffer.0 as usize]
+                && lifetime.end > whole.end
+            {
+                lifetime.start = lifetime.start.min(whole.start);
+            }
+        }
+    }
+    lifetimes
 }
 
 /// The buffers that a step touches itself, without its blocks.
@@ -41,6 +53,8 @@ pub fn touched(action: &Action) -> Vec<BufferId> {
 struct Walk {
     lifetimes: Vec<Option<Lifetime>>,
     clock: usize,
+    /// Loops, inner ones first, with the buffers that they touch.
+    loops: Vec<(Lifetime, Vec<BufferId>)>,
 }
 
 impl Walk {
@@ -57,12 +71,24 @@ impl Walk {
                 self.touch(buffer);
             }
             match &step.action {
-                Action::If { then, otherwise, .. } => {
-                    self.block(then);
-                    self.block(otherwise);
-                }
+                Action::If { then, otherwise, .. } => self.branch([then, otherwise]),
                 Action::Loop { body, .. } => self.looped(body),
                 _ => {}
+            }
+        }
+    }
+
+    fn branch(&mut self, blocks: [&[Step]; 2]) {
+        let start = self.clock;
+        blocks.into_iter().for_each(|block| self.block(block));
+        self.clock += 1;
+        let mut inside = Vec::new();
+        blocks.into_iter().for_each(|block| collect(block, &mut inside));
+        for buffer in inside {
+            if let Some(lifetime) = &mut self.lifetimes[buffer.0 as usize]
+                && lifetime.start <= start
+            {
+                lifetime.end = self.clock;
             }
         }
     }
@@ -70,17 +96,18 @@ impl Walk {
     fn looped(&mut self, body: &[Step]) {
         let start = self.clock;
         self.block(body);
+        self.clock += 1;
         let mut inside = Vec::new();
         collect(body, &mut inside);
-        // What was alive before the loop is needed in every round.
-        for buffer in inside {
+        for buffer in &inside {
+            // What was alive before the loop is needed in every round.
             if let Some(lifetime) = &mut self.lifetimes[buffer.0 as usize]
                 && lifetime.start <= start
             {
-                lifetime.end = self.clock + 1;
+                lifetime.end = self.clock;
             }
         }
-        self.clock += 1;
+        self.loops.push((Lifetime { start, end: self.clock }, inside));
     }
 }
 

@@ -6,7 +6,7 @@
 
 mod lifetime;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::graph::{Dim, SymbolId};
 use crate::loops::{Action, BufferId, BufferKind, Program, Step};
@@ -38,6 +38,8 @@ pub struct MemoryPlan {
     pub locations: Vec<Location>,
     /// Whether each buffer's size is known only during the run.
     pub late: Vec<bool>,
+    /// Late temporaries that are last used at a point of the program, as [`lifetimes`] counts.
+    pub dying: BTreeMap<usize, Vec<BufferId>>,
     /// Bytes of the fixed part of the arena.
     pub fixed_bytes: u64,
     /// For each slot, its frame word and the sizes in bytes of which it takes the greatest.
@@ -89,13 +91,15 @@ pub fn plan(program: &Program) -> MemoryPlan {
     let mut locations = vec![Location::Nowhere; program.buffers.len()];
     let mut fixed = Vec::new();
     let mut slotted = Vec::new();
+    let mut dying: BTreeMap<usize, Vec<BufferId>> = BTreeMap::new();
     for (index, buffer) in program.buffers.iter().enumerate() {
         locations[index] = match (&buffer.kind, lifetimes[index]) {
             (BufferKind::Input(position), _) => Location::Pointer(pointers_at + *position as u64),
             (BufferKind::Output(position), _) => Location::Pointer(outputs_at + *position as u64),
             (BufferKind::Constant(_), _) => Location::Constant,
             (BufferKind::Temporary, None) => Location::Nowhere,
-            (BufferKind::Temporary, Some(_)) if late[index] => {
+            (BufferKind::Temporary, Some(lifetime)) if late[index] => {
+                dying.entry(lifetime.end).or_default().push(BufferId(index as u32));
                 frame_words += 1;
                 Location::Pointer(frame_words - 1)
             }
@@ -110,7 +114,7 @@ pub fn plan(program: &Program) -> MemoryPlan {
     }
     let fixed_bytes = place_fixed(&fixed, &mut locations);
     let slots = share_slots(slotted, &mut locations, &mut frame_words);
-    MemoryPlan { locations, late, fixed_bytes, slots, symbols_at, pointers_at, frame_words }
+    MemoryPlan { locations, late, dying, fixed_bytes, slots, symbols_at, pointers_at, frame_words }
 }
 
 /// Gives buffers of known size offsets, the largest first, each at the lowest place free during its life.

@@ -4,6 +4,7 @@ mod activation;
 mod arguments;
 mod attributes;
 mod clip;
+mod control;
 mod elementwise;
 mod image;
 mod infer;
@@ -80,4 +81,5 @@ static TABLE: &[&[Operator]] = &[
     quantize::OPERATORS,
     reduce::OPERATORS,
     recurrent::OPERATORS,
+    control::OPERATORS,
 ];

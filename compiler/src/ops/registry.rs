@@ -72,6 +72,11 @@ impl Operator {
         Self { since: version, ..self }
     }
 
+    /// The same operator, in operator sets before `version` only.
+    pub const fn until(self, version: i64) -> Self {
+        Self { until: version, ..self }
+    }
+
     /// Infers the types of the node's outputs.
     pub fn infer(&self, context: &mut Infer<'_>) -> Result<()> {
         match self.definition {

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{
     Block, InstBuilder, MemFlagsData, Signature, StackSlot, StackSlotData, StackSlotKind, Value, types,
 };
@@ -61,6 +61,8 @@ pub struct RunContext<'a> {
     pub failures: Vec<Failure>,
     /// Functions made so far.
     pub parts: usize,
+    /// Steps and ends of blocks so far, as [`lifetimes`](crate::memory::lifetimes) counts.
+    pub clock: usize,
 }
 
 /// The signature of run functions.
@@ -125,11 +127,7 @@ impl RunContext<'_> {
                     let fits = builder.ins().icmp(IntCC::UnsignedLessThan, value, limit);
                     let approximate = frame_dim_float(builder, frame, symbols_at, size);
                     let float_limit = builder.ins().f64const(((1u64 << 46) as f64) * 1.001);
-                    let fits_float = builder.ins().fcmp(
-                        cranelift_codegen::ir::condcodes::FloatCC::LessThan,
-                        approximate,
-                        float_limit,
-                    );
+                    let fits_float = builder.ins().fcmp(FloatCC::LessThan, approximate, float_limit);
                     debug_assert_eq!(builder.func.dfg.value_type(approximate), wide);
                     sane = builder.ins().band(sane, fits);
                     sane = builder.ins().band(sane, fits_float);
@@ -297,7 +295,20 @@ impl<'a, 'b, 'f> Part<'a, 'b, 'f> {
     fn steps(&mut self, steps: &[Step], allocated: &mut BTreeSet<BufferId>) -> Result<(), String> {
         for step in steps {
             let label = self.context.program.labels[step.label as usize].clone();
+            self.context.clock += 1;
             self.step(step, &label, allocated).map_err(|error| format!("{label}: {error}"))?;
+            self.release(allocated)?;
+        }
+        Ok(())
+    }
+
+    /// Frees the late buffers that nobody needs any more.
+    fn release(&mut self, allocated: &mut BTreeSet<BufferId>) -> Result<(), String> {
+        let plan = self.context.plan;
+        for &buffer in plan.dying.get(&self.context.clock).into_iter().flatten() {
+            if allocated.remove(&buffer) {
+                self.free(buffer)?;
+            }
         }
         Ok(())
     }
@@ -320,7 +331,22 @@ impl<'a, 'b, 'f> Part<'a, 'b, 'f> {
             if is_input || !allocated.insert(buffer) {
                 continue;
             }
-            let bytes = self.dim(&self.context.program.buffer(buffer).bytes());
+            let size = self.context.program.buffer(buffer).bytes();
+            let bytes = self.dim(&size);
+            if !size.is_const() {
+                // What overflows an integer is too large as a float.
+                let limit = self.builder.ins().iconst(types::I64, 1 << 46);
+                let excess = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, bytes, limit);
+                let approximate = frame_dim_float(&mut self.builder, self.frame, self.context.plan.symbols_at, &size);
+                let limit = self.builder.ins().f64const(((1u64 << 46) as f64) * 1.001);
+                let fits = self.builder.ins().fcmp(FloatCC::LessThan, approximate, limit);
+                let overflow = self.builder.ins().bxor_imm_u(fits, 1);
+                let failed = self.builder.ins().bor(excess, overflow);
+                self.fail_if(
+                    failed,
+                    Failure::Memory(format!("{label}: a tensor is too large, or has a negative size")),
+                );
+            }
             let function = self.routine("lithify_allocate", &[POINTER, types::I64], &[POINTER])?;
             let call = self.builder.ins().call(function, &[self.frame, bytes]);
             let address = self.builder.inst_results(call)[0];
@@ -490,6 +516,7 @@ impl<'a, 'b, 'f> Part<'a, 'b, 'f> {
         }
         self.builder.switch_to_block(exit);
         self.builder.seal_block(exit);
+        self.context.clock += 1;
         Ok(())
     }
 
@@ -537,6 +564,7 @@ impl<'a, 'b, 'f> Part<'a, 'b, 'f> {
         self.builder.seal_block(head);
         self.builder.seal_block(exit);
         self.builder.switch_to_block(exit);
+        self.context.clock += 1;
         Ok(())
     }
 }

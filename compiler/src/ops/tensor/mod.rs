@@ -109,12 +109,12 @@ fn data(ctx: &mut Lower<'_, '_>, index: usize) -> Result<View> {
 }
 
 /// Adds a buffer of which a kernel writes a part. Elements that share a byte with others are written in order.
-fn write_part(nest: &mut Nest, view: &View) -> ParameterId {
+pub(super) fn write_part(nest: &mut Nest, view: &View) -> ParameterId {
     if view.element.bits() < 8 { nest.read_write(view) } else { nest.write(view) }
 }
 
 /// Fills a tensor with one value.
-fn splat(ctx: &mut Lower<'_, '_>, target: &View, value: Scalar) {
+pub(super) fn splat(ctx: &mut Lower<'_, '_>, target: &View, value: Scalar) {
     let mut nest = ctx.nest();
     let parameter = nest.write(target);
     let axes = nest.outer_axes(&target.shape);
