@@ -129,6 +129,10 @@ pub fn compile_observed(
     let program = lower_observed(model, observer)?;
     observer.enter(Stage::Memory);
     let plan = memory::plan(&program);
+    if plan.fixed_bytes >= memory::GREATEST_ARENA {
+        let message = "the intermediate results need more memory than there can be; are the model's shapes right?";
+        return Err(Error::new(Stage::Memory, message).into());
+    }
     observer.enter(Stage::Codegen);
     let mut module = object_module(options)?;
     let unoptimized = options.target.isa(false)?;

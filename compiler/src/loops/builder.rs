@@ -10,12 +10,13 @@ use crate::graph::{Dim, ElementType};
 
 /// Builds one [`Kernel`].
 ///
-/// Operand types must agree, as [`verify`](super::verify) states; the builder's own checks are debug assertions, because
-/// an operator's lowering decides types before it builds.
+/// Operand types and ranks must agree, as [`verify`](super::verify) states. The first that do not are remembered, as a
+/// model may ask for them: [`KernelBuilder::fault`] tells, and a kernel with a fault must not be used.
 #[derive(Debug)]
 pub struct KernelBuilder {
     kernel: Kernel,
     shared: HashMap<Expr, ExprId>,
+    fault: Option<String>,
 }
 
 impl KernelBuilder {
@@ -31,7 +32,7 @@ impl KernelBuilder {
             reductions: Vec::new(),
             stores: Vec::new(),
         };
-        Self { kernel, shared: HashMap::new() }
+        Self { kernel, shared: HashMap::new(), fault: None }
     }
 
     /// Adds a buffer parameter.
@@ -111,10 +112,31 @@ impl KernelBuilder {
         guard: Option<ExprId>,
         op: StoreOp,
     ) {
-        let target = self.kernel.parameter(parameter);
-        debug_assert_eq!(target.element.compute_type(), self.kernel.type_of(value), "in kernel {}", self.kernel.name);
-        debug_assert_eq!(target.shape.len(), index.len(), "in kernel {}", self.kernel.name);
+        self.agree("a store", self.kernel.parameter(parameter).element.compute_type(), self.type_of(value));
+        self.ranks_agree(parameter, &index);
         self.kernel.stores.push(Store { axes, parameter, index, value, guard, op });
+    }
+
+    fn note(&mut self, fault: String) {
+        self.fault.get_or_insert(fault);
+    }
+
+    fn agree(&mut self, what: &str, a: ElementType, b: ElementType) {
+        if a != b {
+            self.note(format!("{what} of {a} and {b}: these inputs or outputs must be of one element type"));
+        }
+    }
+
+    fn ranks_agree(&mut self, parameter: ParameterId, index: &[ExprId]) {
+        let rank = self.kernel.parameter(parameter).shape.len();
+        if rank != index.len() {
+            self.note(format!("an input or output has rank {rank}, where rank {} is needed", index.len()));
+        }
+    }
+
+    /// What makes the kernel unusable, if anything.
+    pub fn fault(&self) -> Option<&str> {
+        self.fault.as_deref()
     }
 
     fn push(&mut self, expr: Expr, element: ElementType) -> ExprId {
@@ -164,14 +186,14 @@ impl KernelBuilder {
 
     /// The element of a parameter at an index.
     pub fn load(&mut self, parameter: ParameterId, index: &[ExprId]) -> ExprId {
-        let target = self.kernel.parameter(parameter);
-        debug_assert_eq!(target.shape.len(), index.len(), "in kernel {}", self.kernel.name);
-        let element = target.element.compute_type();
+        self.ranks_agree(parameter, index);
+        let element = self.kernel.parameter(parameter).element.compute_type();
         self.push(Expr::Load { parameter, index: index.to_vec(), guard: None }, element)
     }
 
     /// The element of a parameter at an index where `guard` holds, `otherwise` elsewhere.
     pub fn load_where(&mut self, parameter: ParameterId, index: &[ExprId], guard: ExprId, otherwise: Scalar) -> ExprId {
+        self.ranks_agree(parameter, index);
         let element = self.kernel.parameter(parameter).element.compute_type();
         let otherwise = Scalar { element, ..otherwise };
         self.push(Expr::Load { parameter, index: index.to_vec(), guard: Some((guard, otherwise)) }, element)
@@ -186,7 +208,7 @@ impl KernelBuilder {
     /// An operation on two operands; trivial index arithmetic is folded.
     pub fn binary(&mut self, op: BinaryOp, a: ExprId, b: ExprId) -> ExprId {
         let element = self.type_of(a);
-        debug_assert_eq!(element, self.type_of(b), "{} in kernel {}", op.name(), self.kernel.name);
+        self.agree(op.name(), element, self.type_of(b));
         if element == ElementType::I64
             && let Some(folded) = self.fold_index(op, a, b)
         {
@@ -251,13 +273,13 @@ impl KernelBuilder {
 
     /// A comparison.
     pub fn compare(&mut self, op: CompareOp, a: ExprId, b: ExprId) -> ExprId {
-        debug_assert_eq!(self.type_of(a), self.type_of(b), "{} in kernel {}", op.name(), self.kernel.name);
+        self.agree(op.name(), self.type_of(a), self.type_of(b));
         self.push(Expr::Compare(op, a, b), ElementType::Bool)
     }
 
     /// The first value where the condition holds, the second elsewhere.
     pub fn select(&mut self, condition: ExprId, a: ExprId, b: ExprId) -> ExprId {
-        debug_assert_eq!(self.type_of(a), self.type_of(b), "select in kernel {}", self.kernel.name);
+        self.agree("select", self.type_of(a), self.type_of(b));
         let element = self.type_of(a);
         self.push(Expr::Select(condition, a, b), element)
     }
@@ -307,7 +329,10 @@ impl KernelBuilder {
     /// The index into a tensor of `shape` that broadcasts (numpy rules, right-aligned) to an iteration space whose
     /// positions are `axes`. A dimension of unknown size that may be 1 selects at run time.
     pub fn broadcast(&mut self, shape: &[Dim], axes: &[ExprId], extents: &[Dim]) -> Vec<ExprId> {
-        let skip = axes.len() - shape.len();
+        let Some(skip) = axes.len().checked_sub(shape.len()) else {
+            self.note(format!("a tensor of rank {} does not broadcast to rank {}", shape.len(), axes.len()));
+            return vec![self.index(0); shape.len()];
+        };
         shape
             .iter()
             .enumerate()

@@ -60,7 +60,7 @@ impl<'a> Lowering<'a> {
     /// An empty program for `model`.
     pub fn new(model: &'a Model) -> Self {
         let program = Program { labels: vec!["the model".into()], ..Program::default() };
-        Self { model, program, views: HashMap::new(), pending_outputs: HashMap::new() }
+        Self { model, program, views: HashMap::new(), pending_outputs: HashMap::new(), fault: None }
     }
 
     /// Lowers one node into `steps`.
@@ -74,7 +74,11 @@ impl<'a> Lowering<'a> {
         let operator = crate::shape::find(node)?;
         let label = self.program.labels.len() as u32;
         self.program.labels.push(crate::shape::describe(node));
+        self.fault = None;
         operator.lower(&mut Lower { shared: self, node, steps, label })?;
+        if let Some(fault) = self.fault.take() {
+            return Err(OperatorError::new(fault));
+        }
         for &id in node.outputs.iter().flatten() {
             self.bind(id, label, steps)?;
         }

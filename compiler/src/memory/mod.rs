@@ -16,6 +16,9 @@ pub use lifetime::{Lifetime, lifetimes, touched};
 /// Alignment of every buffer in the arena, in bytes.
 pub const ALIGNMENT: u64 = 64;
 
+/// Bytes that no machine has room for: a plan whose arena reaches them cannot run.
+pub const GREATEST_ARENA: u64 = 1 << 56;
+
 /// Where the address of a buffer comes from.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Location {
@@ -122,24 +125,24 @@ fn place_fixed(buffers: &[(BufferId, Lifetime, u64)], locations: &mut [Location]
     let mut order: Vec<_> = buffers.to_vec();
     order.sort_by_key(|&(id, lifetime, bytes)| (std::cmp::Reverse(bytes), lifetime.start, id));
     let mut placed: Vec<(u64, u64, Lifetime)> = Vec::new();
-    let mut total = 0;
+    let mut total = 0u64;
     for (id, lifetime, bytes) in order {
-        let bytes = bytes.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
+        let bytes = bytes.min(GREATEST_ARENA).next_multiple_of(ALIGNMENT).max(ALIGNMENT);
         let mut busy: Vec<(u64, u64)> = placed
             .iter()
             .filter(|(_, _, other)| other.overlaps(lifetime))
             .map(|&(offset, bytes, _)| (offset, bytes))
             .collect();
         busy.sort_unstable();
-        let mut offset = 0;
+        let mut offset = 0u64;
         for (start, length) in busy {
-            if offset + bytes <= start {
+            if offset.saturating_add(bytes) <= start {
                 break;
             }
-            offset = offset.max(start + length);
+            offset = offset.max(start.saturating_add(length));
         }
         placed.push((offset, bytes, lifetime));
-        total = total.max(offset + bytes);
+        total = total.max(offset.saturating_add(bytes));
         locations[id.0 as usize] = Location::Arena(offset);
     }
     total

@@ -7,21 +7,21 @@ use crate::loops::{BinaryOp as B, CompareOp as C, ExprId, UnaryOp as U};
 /// A row whose expression is one unary operation.
 macro_rules! unary {
     ($name:literal, $op:ident) => {
-        Operator::elementwise($name, |nest, _, x| Ok(nest.unary(U::$op, x[0])))
+        Operator::elementwise($name, |nest, _, x| operands(x).map(|[a]| nest.unary(U::$op, a)))
     };
 }
 
 /// A row whose expression is one binary operation.
 macro_rules! binary {
     ($name:literal, $op:ident) => {
-        Operator::elementwise($name, |nest, _, x| Ok(nest.binary(B::$op, x[0], x[1])))
+        Operator::elementwise($name, |nest, _, x| operands(x).map(|[a, b]| nest.binary(B::$op, a, b)))
     };
 }
 
 /// A row whose expression is one comparison.
 macro_rules! comparison {
     ($name:literal, $op:ident) => {
-        Operator::predicate($name, |nest, _, x| Ok(nest.compare(C::$op, x[0], x[1])))
+        Operator::predicate($name, |nest, _, x| operands(x).map(|[a, b]| nest.compare(C::$op, a, b)))
     };
 }
 
@@ -79,6 +79,12 @@ pub static OPERATORS: &[Operator] = &[
     Operator::elementwise("Sum", |nest, _, x| all(nest, B::Add, x)),
 ];
 
+/// The operands of an operator that takes exactly so many.
+pub(super) fn operands<const COUNT: usize>(given: &[ExprId]) -> Result<[ExprId; COUNT]> {
+    let wrong = |_| OperatorError::new(format!("the node has {} inputs, the operator takes {COUNT}", given.len()));
+    given.try_into().map_err(wrong)
+}
+
 /// One operation over all operands.
 fn all(nest: &mut Nest, op: B, x: &[ExprId]) -> Result<ExprId> {
     let combined = x.iter().copied().reduce(|a, b| nest.binary(op, a, b));
@@ -94,12 +100,14 @@ fn mean(nest: &mut Nest, _: &Node, x: &[ExprId]) -> Result<ExprId> {
 
 /// Remainder of the divisor's sign, or with `fmod` of the dividend's.
 fn modulo(nest: &mut Nest, node: &Node, x: &[ExprId]) -> Result<ExprId> {
+    let x: [ExprId; 2] = operands(x)?;
     let op = if node.flag_or("fmod", false)? { B::Rem } else { B::Mod };
     Ok(nest.binary(op, x[0], x[1]))
 }
 
 /// Base to the power of an exponent that may be of another type.
 fn power(nest: &mut Nest, _: &Node, x: &[ExprId]) -> Result<ExprId> {
+    let x: [ExprId; 2] = operands(x)?;
     let (base, exponent) = (nest.type_of(x[0]), nest.type_of(x[1]));
     let common = match (base.is_float(), exponent.is_float()) {
         _ if base == exponent => base,
@@ -132,6 +140,7 @@ fn is_infinite(nest: &mut Nest, node: &Node, x: &[ExprId]) -> Result<ExprId> {
 
 /// A count outside the width leaves what extending the sign leaves.
 fn bit_shift(nest: &mut Nest, node: &Node, x: &[ExprId]) -> Result<ExprId> {
+    let x: [ExprId; 2] = operands(x)?;
     let element = nest.type_of(x[0]);
     match node.text_or("direction", "")? {
         "LEFT" => Ok(nest.binary(B::ShiftLeft, x[0], x[1])),

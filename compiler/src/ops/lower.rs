@@ -21,6 +21,8 @@ pub struct Lowering<'a> {
     pub views: HashMap<ValueId, View>,
     /// Positions in the main graph's outputs of values that have not been given memory yet.
     pub pending_outputs: HashMap<ValueId, usize>,
+    /// What makes a kernel of the node being lowered unusable.
+    pub fault: Option<String>,
 }
 
 /// The lowering of one node.
@@ -185,7 +187,12 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// Runs a kernel.
+    ///
+    /// A kernel that cannot be, because the inputs' types or ranks do not fit each other, fails the node's lowering.
     pub fn launch(&mut self, nest: Nest) {
+        if let Some(fault) = nest.builder.fault() {
+            self.shared.fault.get_or_insert_with(|| fault.to_owned());
+        }
         let kernel = Arc::new(nest.builder.finish());
         self.step(Action::Launch { kernel, buffers: nest.buffers });
     }

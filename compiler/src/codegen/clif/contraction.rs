@@ -39,6 +39,11 @@ struct Operand {
     index: Vec<ExprId>,
 }
 
+/// A distance that loads can have as a displacement, several of them together still within 32 bits.
+fn displacement(bytes: i64) -> Option<i32> {
+    i32::try_from(bytes).ok().filter(|bytes| bytes.unsigned_abs() <= 1 << 29)
+}
+
 impl KernelEmitter<'_, '_> {
     /// Emits the whole kernel as register tiles over `begin..end` of the first outer axis.
     pub fn contraction(&mut self, schedule: &ContractionSchedule, begin: Value, end: Value) -> Result<(), String> {
@@ -219,7 +224,7 @@ impl KernelEmitter<'_, '_> {
             total = total + &stride * moved;
             stride = &stride * dim;
         }
-        Ok(match total.as_const().and_then(|bytes| i32::try_from(bytes).ok()) {
+        Ok(match total.as_const().and_then(displacement) {
             Some(bytes) => Shift::Bytes(bytes),
             None => Shift::Value(self.dim(&total)),
         })
@@ -231,7 +236,7 @@ impl KernelEmitter<'_, '_> {
         if !varies {
             return Some(0);
         }
-        Some(self.part(id, places)? - self.part(id, &HashMap::new())?)
+        self.part(id, places)?.checked_sub(self.part(id, &HashMap::new())?)
     }
 
     /// The part of an index that is known when the written-out axes are at `places` and every other axis is at 0. Sums keep
@@ -244,9 +249,9 @@ impl KernelEmitter<'_, '_> {
             Expr::Binary(op, a, b) => {
                 let (x, y) = (self.part(*a, places)?, self.part(*b, places)?);
                 match op {
-                    BinaryOp::Add => Some(x + y),
-                    BinaryOp::Sub => Some(x - y),
-                    BinaryOp::Mul => Some(x * y),
+                    BinaryOp::Add => x.checked_add(y),
+                    BinaryOp::Sub => x.checked_sub(y),
+                    BinaryOp::Mul => x.checked_mul(y),
                     BinaryOp::FloorDiv if y > 0 => Some(x.div_euclid(y)),
                     BinaryOp::Mod if y > 0 => Some(x.rem_euclid(y)),
                     _ => None,
@@ -308,10 +313,13 @@ impl KernelEmitter<'_, '_> {
         let mut row_addresses = vec![(row, 0i32); rows as usize];
         for i in 1..rows as usize {
             row_addresses[i] = match body.row_step {
-                Ok(bytes) => match i32::try_from(bytes * i as i64) {
-                    Ok(bytes) => (row, bytes),
-                    Err(_) => (self.builder.ins().iadd_imm_s(row, bytes * i as i64), 0),
-                },
+                Ok(bytes) => {
+                    let bytes = bytes.wrapping_mul(i as i64);
+                    match displacement(bytes) {
+                        Some(bytes) => (row, bytes),
+                        None => (self.builder.ins().iadd_imm_s(row, bytes), 0),
+                    }
+                }
                 Err(step) => (self.builder.ins().iadd(row_addresses[i - 1].0, step), 0),
             };
         }
