@@ -119,9 +119,10 @@ pub(super) fn define_kernels(
         .par_iter()
         .zip(&set.symbol_counts)
         .zip(&ids)
-        .map(|((kernel, &count), &id)| {
+        .zip(&set.nodes)
+        .map(|(((kernel, &count), &id), node)| {
             compile_kernel(kernel, count, id, features, routines, isas)
-                .map_err(|error| Error::new(Stage::Codegen, format!("kernel {}: {error}", kernel.name)))
+                .map_err(|error| Error::new(Stage::Codegen, format!("kernel {}: {error}", kernel.name)).at(node))
         })
         .collect();
     for (code, &id) in codes.into_iter().zip(&ids) {

@@ -13,6 +13,8 @@ pub struct KernelSet {
     pub kernels: Vec<Kernel>,
     /// How many symbols each takes.
     pub symbol_counts: Vec<usize>,
+    /// The node that each comes from, the first of several, as the program's labels describe it.
+    pub nodes: Vec<String>,
     uses: HashMap<*const Kernel, (usize, Vec<SymbolId>)>,
 }
 
@@ -21,11 +23,11 @@ impl KernelSet {
     pub fn of(program: &Program) -> Self {
         let mut set = Self::default();
         let mut index = HashMap::new();
-        set.collect(&program.steps, &mut index);
+        set.collect(&program.steps, &program.labels, &mut index);
         set
     }
 
-    fn collect(&mut self, steps: &[Step], index: &mut HashMap<Kernel, usize>) {
+    fn collect(&mut self, steps: &[Step], labels: &[String], index: &mut HashMap<Kernel, usize>) {
         for step in steps {
             match &step.action {
                 Action::Launch { kernel, .. } => {
@@ -35,6 +37,7 @@ impl KernelSet {
                     let (canonical, symbols) = canonical(kernel);
                     let number = *index.entry(canonical.clone()).or_insert_with(|| {
                         self.symbol_counts.push(symbols.len());
+                        self.nodes.push(labels.get(step.label as usize).cloned().unwrap_or_default());
                         let name = kernel.name.clone();
                         self.kernels.push(Kernel { name, ..canonical });
                         self.kernels.len() - 1
@@ -42,10 +45,10 @@ impl KernelSet {
                     self.uses.insert(Arc::as_ptr(kernel), (number, symbols));
                 }
                 Action::If { then, otherwise, .. } => {
-                    self.collect(then, index);
-                    self.collect(otherwise, index);
+                    self.collect(then, labels, index);
+                    self.collect(otherwise, labels, index);
                 }
-                Action::Loop { body, .. } => self.collect(body, index),
+                Action::Loop { body, .. } => self.collect(body, labels, index),
                 _ => {}
             }
         }

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{Action, BufferKind, Port, Program, Step};
+use super::{Action, BufferKind, Port, Program, Step, View};
 use crate::error::{Error, Errors, Stage};
-use crate::graph::{Dim, Model, Node, Region, Type, ValueId};
+use crate::graph::{Dim, ElementType, Model, Node, Region, Type, ValueId};
 use crate::ops::{self, Lower, Lowering, OperatorError, copy_step};
 
 /// Lowers the model. Every node that cannot be lowered is reported.
@@ -91,7 +91,11 @@ impl<'a> Lowering<'a> {
         if model.value(id).bound.is_empty() {
             return Ok(());
         }
-        let buffer = self.view(id)?.buffer;
+        let View { buffer, element, .. } = self.view(id)?;
+        if !element.is_integer() && element != ElementType::Bool {
+            let name = &model.value(id).name;
+            return Err(OperatorError::new(format!("`{name}` holds sizes and is {element}; sizes must be integers")));
+        }
         for (element, &symbol) in model.value(id).bound.iter().enumerate() {
             steps.push(Step { label, action: Action::Bind { symbol, buffer, element: element as i64 } });
         }

@@ -25,7 +25,7 @@ pub struct ImportOptions {
 }
 
 /// Nodes that inlining may make in all.
-const MAX_NODES: usize = 1_000_000;
+const MAX_NODES: usize = 200_000;
 
 /// Inlined functions within one another.
 const MAX_FUNCTION_DEPTH: usize = 32;

@@ -1,0 +1,7 @@
+//! Hostile input: whatever the file, the compiler gives an artifact or a message, in bounded time and memory.
+
+mod child;
+mod directed;
+mod mutate;
+mod operators;
+mod random;
