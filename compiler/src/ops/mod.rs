@@ -2,6 +2,7 @@
 
 mod activation;
 mod arguments;
+mod attention;
 mod attributes;
 mod clip;
 mod elementwise;
@@ -80,4 +81,5 @@ static TABLE: &[&[Operator]] = &[
     quantize::OPERATORS,
     reduce::OPERATORS,
     recurrent::OPERATORS,
+    attention::OPERATORS,
 ];
