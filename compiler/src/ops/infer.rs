@@ -1,7 +1,7 @@
 //! What an operator's shape rule sees.
 
 use super::{OperatorError, Result};
-use crate::graph::{CompareOperator, Dim, ElementType, Model, Node, Region, Tensor, TensorType, Type, ValueId};
+use crate::graph::{Dim, ElementType, Model, Node, Region, Tensor, TensorType, Type, ValueId};
 
 /// The inference of one node: access to what is known of its inputs, and a place for the types of its outputs.
 #[derive(Debug)]
@@ -191,7 +191,7 @@ fn broadcast_dims(a: &Dim, b: &Dim) -> Result<Dim> {
         (Some(a), Some(b)) => Err(OperatorError::new(format!("dimensions {a} and {b} do not broadcast"))),
         (Some(_), None) => Ok(a.clone()),
         (None, Some(_)) => Ok(b.clone()),
-        // With 0 allowed and both otherwise equal or 1: the result is `b` where `a` is 1, else `a`.
-        (None, None) => Ok(Dim::select(&a.compare(CompareOperator::Equal, &Dim::constant(1)), b, a)),
+        // Equal, or one of them 1: the greater. That 1 meets 0 at run time is refused there.
+        (None, None) => Ok(a.max(b)),
     }
 }

@@ -2,6 +2,7 @@
 
 mod activation;
 mod arguments;
+mod attention;
 mod attributes;
 mod clip;
 mod control;
@@ -82,4 +83,5 @@ static TABLE: &[&[Operator]] = &[
     reduce::OPERATORS,
     recurrent::OPERATORS,
     control::OPERATORS,
+    attention::OPERATORS,
 ];

@@ -53,7 +53,8 @@ impl Importer<'_> {
             Some(DimensionValue::Value(size)) if *size >= 0 => Ok(Dim::constant(*size)),
             Some(DimensionValue::Value(-1)) | None => Ok(Dim::symbol(self.model.symbols.fresh("dim"))),
             Some(DimensionValue::Value(size)) => Err(format!("a dimension is {size}")),
-            Some(DimensionValue::Parameter(name)) if name.is_empty() => {
+            // Some exporters write `?` where they know no name.
+            Some(DimensionValue::Parameter(name)) if name.is_empty() || name == "?" => {
                 Ok(Dim::symbol(self.model.symbols.fresh("dim")))
             }
             Some(DimensionValue::Parameter(name)) => {
