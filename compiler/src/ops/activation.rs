@@ -56,6 +56,7 @@ fn leaky_relu(nest: &mut Nest, node: &Node, x: &[ExprId]) -> Result<ExprId> {
 }
 
 fn leaky_relu_with_slope(nest: &mut Nest, _: &Node, x: &[ExprId]) -> Result<ExprId> {
+    let x: [ExprId; 2] = super::elementwise::operands(x)?;
     let product = nest.mul(x[1], x[0]);
     Ok(where_negative(nest, x[0], product))
 }
@@ -177,6 +178,7 @@ fn swish(nest: &mut Nest, node: &Node, x: &[ExprId]) -> Result<ExprId> {
 
 /// swish(gate) * value
 fn gated_swish(nest: &mut Nest, node: &Node, x: &[ExprId]) -> Result<ExprId> {
+    let x: [ExprId; 2] = super::elementwise::operands(x)?;
     let gate = swish(nest, node, &x[..1])?;
     Ok(nest.mul(gate, x[1]))
 }

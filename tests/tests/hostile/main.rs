@@ -3,5 +3,4 @@
 mod child;
 mod directed;
 mod mutate;
-mod operators;
 mod random;
