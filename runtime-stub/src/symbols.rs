@@ -4,8 +4,8 @@
 pub type Symbol = (&'static str, *const u8);
 
 macro_rules! table {
-    ($($module:ident { $($function:ident),* $(,)? })*) => {
-        const TABLE: &[Symbol] = &[$($((stringify!($function), crate::$module::$function as *const u8),)*)*];
+    ($($module:ident $(::$inner:ident)? { $($function:ident),* $(,)? })*) => {
+        const TABLE: &[Symbol] = &[$($((stringify!($function), crate::$module$(::$inner)?::$function as *const u8),)*)*];
     };
 }
 
@@ -14,6 +14,10 @@ table! {
         lithify_create, lithify_destroy, lithify_run, lithify_error, lithify_workspace_bytes, lithify_release,
         lithify_parallel,
     }
+    selection::nonzero { lithify_nonzero, lithify_nonzero_count }
+    selection::suppression { lithify_non_max_suppression }
+    selection::top_k { lithify_top_k }
+    selection::unique { lithify_unique }
     memory { lithify_allocate, lithify_free }
     math {
         lithify_acos_f32, lithify_acos_f64, lithify_acosh_f32, lithify_acosh_f64, lithify_asin_f32,

@@ -7,6 +7,7 @@ mod elementwise;
 mod infer;
 mod lower;
 mod registry;
+mod selection;
 mod tensor;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -62,4 +63,4 @@ pub type LowerRule = fn(&mut Lower<'_, '_>) -> Result<()>;
 pub type ElementRule = fn(&mut Nest, &Node, &[ExprId]) -> Result<ExprId>;
 
 /// THE table: one line for each operator, or family of elementwise operators.
-static TABLE: &[&[Operator]] = &[elementwise::OPERATORS, tensor::OPERATORS, control::OPERATORS];
+static TABLE: &[&[Operator]] = &[elementwise::OPERATORS, tensor::OPERATORS, control::OPERATORS, selection::OPERATORS];
