@@ -4,6 +4,9 @@
 //! routines that no loop expresses. It allocates through libc, keeps no global state, and never panics on a caller's input.
 #![no_std]
 
+#[cfg(test)]
+extern crate alloc;
+
 pub mod abi;
 pub mod context;
 pub mod cpu;
@@ -12,6 +15,7 @@ pub mod math;
 pub mod memory;
 #[cfg(stub_standalone)]
 mod panic;
+pub mod selection;
 pub mod symbols;
 
 /// Sum of `a` and `b`, modulo 2^64: lets a host check that the stub it linked is callable.

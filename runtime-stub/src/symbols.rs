@@ -14,6 +14,9 @@ table! {
         lithify_create, lithify_destroy, lithify_run, lithify_error, lithify_workspace_bytes, lithify_release,
         lithify_parallel,
     }
+    selection {
+        lithify_nonzero, lithify_nonzero_count, lithify_non_max_suppression, lithify_top_k, lithify_unique,
+    }
     memory { lithify_allocate, lithify_free }
     math {
         lithify_acos_f32, lithify_acos_f64, lithify_acosh_f32, lithify_acosh_f64, lithify_asin_f32,

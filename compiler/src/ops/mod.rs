@@ -18,6 +18,7 @@ mod random;
 mod recurrent;
 mod reduce;
 mod registry;
+mod selection;
 mod signal;
 mod tensor;
 #[cfg(test)]
@@ -87,6 +88,7 @@ static TABLE: &[&[Operator]] = &[
     reduce::OPERATORS,
     recurrent::OPERATORS,
     control::OPERATORS,
+    selection::OPERATORS,
     attention::OPERATORS,
     loss::OPERATORS,
     random::OPERATORS,

@@ -6,6 +6,8 @@ mod carried;
 mod scan;
 mod scan_batch;
 mod slices;
+#[cfg(test)]
+mod tests;
 mod trip;
 
 use super::{Infer, Lower, Operator, OperatorError, Result};
