@@ -10,15 +10,19 @@ mod elementwise;
 mod image;
 mod infer;
 mod linear;
+mod loss;
 mod lower;
 mod nn;
 mod quantize;
+mod random;
 mod recurrent;
 mod reduce;
 mod registry;
+mod signal;
 mod tensor;
 #[cfg(test)]
 pub(crate) mod testing;
+mod training;
 
 pub use infer::{Infer, broadcast_shapes, normalize_axis};
 pub use lower::{Lower, Lowering, Nest, copy_step};
@@ -84,4 +88,8 @@ static TABLE: &[&[Operator]] = &[
     recurrent::OPERATORS,
     control::OPERATORS,
     attention::OPERATORS,
+    loss::OPERATORS,
+    random::OPERATORS,
+    signal::OPERATORS,
+    training::OPERATORS,
 ];

@@ -1,5 +1,6 @@
 //! Matrix products and other contractions.
 
+mod determinant;
 mod einsum;
 mod equation;
 mod gemm;
@@ -13,6 +14,7 @@ use crate::loops::{ExprId, KernelBuilder};
 
 /// The operators of this family.
 pub static OPERATORS: &[Operator] = &[
+    Operator::new("Det", determinant::infer, determinant::lower),
     Operator::new("Einsum", einsum::infer, einsum::lower),
     Operator::new("Gemm", gemm::infer, gemm::lower),
     Operator::new("MatMul", matmul::infer, matmul::lower),
