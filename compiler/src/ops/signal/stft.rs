@@ -1,7 +1,7 @@
 //! STFT: Fourier transforms of windowed frames of a signal.
 
 use super::twiddles::Twiddles;
-use crate::graph::{CompareOperator, Dim};
+use crate::graph::{CompareOperator, Dim, ElementType};
 use crate::loops::{ExprId, KernelBuilder, ReduceOp};
 use crate::ops::arguments::Arguments;
 use crate::ops::{Infer, Lower, OperatorError, Result};
@@ -60,8 +60,8 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
         _ => return Err(OperatorError::new("the last dimension must be 1 or 2, and known at compile time")),
     };
     let output = ctx.output(0)?;
-    let twiddles = Twiddles::new(ctx, signal.element, &length);
-    let element = signal.element.compute_type();
+    let twiddles = Twiddles::new(ctx, &length);
+    let element = ElementType::F64;
     let mut nest = ctx.nest();
     let (source, target) = (nest.read(&signal), nest.write(&output));
     let window = window.map(|window| nest.read(&window));
@@ -76,9 +76,11 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
         let position = nest.add(start, at);
         // (r + ji)(cos - j sin)
         let r = nest.load(source, &[outer[0], position, real]);
+        let r = nest.cast(element, r);
         let own = if is_real { nest.mul(r, cosine) } else { nest.mul(r, sine) };
         let value = if is_complex {
             let i = nest.load(source, &[outer[0], position, imaginary]);
+            let i = nest.cast(element, i);
             let other = if is_real { nest.mul(i, sine) } else { nest.mul(i, cosine) };
             if is_real { nest.add(own, other) } else { nest.sub(other, own) }
         } else if is_real {
@@ -90,6 +92,7 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
         match window {
             Some(window) => {
                 let weight = nest.load(window, &[at]);
+                let weight = nest.cast(element, weight);
                 nest.mul(value, weight)
             }
             None => value,
@@ -97,6 +100,7 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
     };
     for (index, is_real) in [(real, true), (imaginary, false)] {
         let value = nest.reduce(ReduceOp::Sum, std::slice::from_ref(&length), |nest, at| part(nest, at[0], is_real));
+        let value = nest.cast(output.element.compute_type(), value);
         nest.store(target, &[outer[0], outer[1], outer[2], index], value);
     }
     ctx.launch(nest);

@@ -1,4 +1,4 @@
-//! The roots of unity that a transform multiplies with.
+//! The roots of unity that a transform multiplies with, in `f64`: sums that cancel are then as small as they should be.
 
 use crate::graph::{Dim, ElementType};
 use crate::loops::{BinaryOp, ExprId, KernelBuilder, ParameterId, UnaryOp, View};
@@ -13,8 +13,8 @@ pub struct Twiddles {
 
 impl Twiddles {
     /// Computes the tables.
-    pub fn new(ctx: &mut Lower<'_, '_>, element: ElementType, length: &Dim) -> Self {
-        let element = element.compute_type();
+    pub fn new(ctx: &mut Lower<'_, '_>, length: &Dim) -> Self {
+        let element = ElementType::F64;
         let shape = [length.clone()];
         let tables = [UnaryOp::Cos, UnaryOp::Sin].map(|op| {
             let table = ctx.temporary(element, &shape);
