@@ -5,6 +5,7 @@ pub mod case;
 pub mod compare;
 pub mod elements;
 pub mod npz;
+pub mod ptx;
 pub mod tensor;
 pub mod zoo;
 
