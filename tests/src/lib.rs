@@ -6,6 +6,7 @@ pub mod compare;
 pub mod elements;
 pub mod models;
 pub mod npz;
+pub mod ptx;
 pub mod tensor;
 pub mod zoo;
 

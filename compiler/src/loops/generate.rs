@@ -6,28 +6,30 @@ use super::{
 use crate::graph::{Dim, ElementType};
 
 /// A sequence of numbers decided by its seed.
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// The sequence of a seed.
+    pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
     /// A number below `bound`.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
+    pub fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         ((self.0 >> 16) % bound as u64) as usize
     }
 
-    pub(crate) fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
+    /// One of the choices, of which there is at least one.
+    pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }
 }
 
 /// Storage types of generated parameters.
-pub(crate) const ELEMENTS: [ElementType; 8] = [
+pub const ELEMENTS: [ElementType; 8] = [
     ElementType::F32,
     ElementType::F64,
     ElementType::F16,
@@ -39,7 +41,7 @@ pub(crate) const ELEMENTS: [ElementType; 8] = [
 ];
 
 /// A kernel of constant shapes: elementwise, reduction or update, with a few operations on values of one type.
-pub(crate) fn kernel(seed: u64) -> Kernel {
+pub fn kernel(seed: u64) -> Kernel {
     let mut random = Random::new(seed);
     let element = random.pick(&ELEMENTS);
     let mut b = KernelBuilder::new(format!("random{seed}"));
@@ -130,7 +132,7 @@ fn operations(b: &mut KernelBuilder, random: &mut Random, values: &[ExprId]) -> 
 }
 
 /// Contents of a kernel's buffers: small integers of both signs, so that most arithmetic is exact.
-pub(crate) fn buffers(kernel: &Kernel, seed: u64) -> Vec<Vec<u8>> {
+pub fn buffers(kernel: &Kernel, seed: u64) -> Vec<Vec<u8>> {
     use super::interpret::{Number, storage};
     let mut random = Random::new(seed ^ 0x5555);
     kernel

@@ -3,8 +3,7 @@
 mod builder;
 mod collapse;
 mod expr;
-#[cfg(test)]
-pub(crate) mod generate;
+pub mod generate;
 pub mod interpret;
 mod kernel;
 mod lower;

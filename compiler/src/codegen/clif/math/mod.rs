@@ -17,6 +17,7 @@ mod trigonometric;
 
 pub use double::Double;
 pub use emit::MathBuilder;
+pub(crate) use narrow::{Format as NarrowFormat, Specials as NarrowSpecials};
 pub use trigonometric::TRIGONOMETRIC_LIMIT;
 
 use cranelift_codegen::ir::{Value, types};

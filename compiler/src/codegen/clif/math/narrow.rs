@@ -7,29 +7,31 @@ use super::emit::MathBuilder;
 use crate::graph::ElementType;
 
 /// A signed binary format of a sign bit, exponent bits and fraction bits.
+/// A float format of at most 16 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Format {
+pub(crate) struct Format {
     /// Bits of a code.
-    bits: u32,
+    pub(crate) bits: u32,
     /// Bits of the fraction.
-    fraction: u32,
+    pub(crate) fraction: u32,
     /// What is added to exponents.
-    bias: i32,
+    pub(crate) bias: i32,
     /// Code of the greatest finite number.
-    max: i32,
+    pub(crate) max: i32,
     /// Code of a result beyond the range where conversion does not saturate.
-    beyond: i32,
+    pub(crate) beyond: i32,
     /// Code of NaN.
-    nan: i32,
+    pub(crate) nan: i32,
     /// What the codes above the greatest finite number, or that of minus zero, stand for.
-    specials: Specials,
+    pub(crate) specials: Specials,
     /// Whether conversion may saturate; without, it never does.
-    saturates: bool,
+    pub(crate) saturates: bool,
 }
 
 /// How a format holds what is no finite number.
+/// What codes without a finite value stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Specials {
+pub(crate) enum Specials {
     /// Infinity, and NaN with a payload above.
     Infinity,
     /// The highest code, of either sign, is NaN.
@@ -41,7 +43,7 @@ enum Specials {
 }
 
 impl Format {
-    fn of(element: ElementType) -> Option<Self> {
+    pub(crate) fn of(element: ElementType) -> Option<Self> {
         let f8 = Self {
             bits: 8,
             fraction: 3,
@@ -97,7 +99,7 @@ impl Format {
         })
     }
 
-    fn sign(self) -> i32 {
+    pub(crate) fn sign(self) -> i32 {
         1 << (self.bits - 1)
     }
 }
