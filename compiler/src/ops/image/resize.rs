@@ -116,7 +116,7 @@ fn run_factors(ctx: &mut Lower<'_, '_>, settings: &Settings, input: &View, shape
             (view, 0.0)
         }
         RunFactors::Common { sizes, greatest } => {
-            let view = ctx.temporary(ElementType::F32, &[count.clone()]);
+            let view = ctx.temporary(ElementType::F32, std::slice::from_ref(&count));
             let mut nest = ctx.nest();
             let target = nest.write(&view);
             let positions = nest.outer_axes(&view.shape);

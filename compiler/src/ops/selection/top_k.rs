@@ -45,7 +45,7 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
     ctx.check(count.compare(CompareOperator::LessEqual, &length), "K is greater than the length of the axis")?;
     let mut rows = input.shape.clone();
     rows.remove(axis);
-    let keys = ctx.temporary(ElementType::I64, &[&rows[..], &[length.clone()]].concat());
+    let keys = ctx.temporary(ElementType::I64, &[&rows[..], std::slice::from_ref(&length)].concat());
     let mut nest = ctx.nest();
     let (source, target) = (nest.read(&input), nest.write(&keys));
     let axes = nest.outer_axes(&keys.shape);

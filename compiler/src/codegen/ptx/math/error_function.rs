@@ -6,7 +6,7 @@ use crate::codegen::ptx::assembly::Register;
 /// erf(x) / x in powers of x² on |x| <= 1.
 #[allow(clippy::excessive_precision)]
 const SMALL: [f64; 13] = [
-    1.1283791670955126,
+    std::f64::consts::FRAC_2_SQRT_PI,
     -0.3761263890318375,
     0.11283791670954879,
     -0.026866170645076792,

@@ -41,7 +41,7 @@ impl Math<'_> {
         let biased = self.assembly.binary(Class::Word, "add.s32", n, 1023);
         let wide = self.assembly.unary(Class::Long, "cvt.u64.u32", biased);
         let bits = self.long("shl.b64", wide, 52);
-        self.from_bits(bits)
+        self.double_of(bits)
     }
 
     pub(super) fn exp(&mut self, x: Register) -> Register {

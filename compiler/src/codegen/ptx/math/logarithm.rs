@@ -21,14 +21,14 @@ impl Math<'_> {
         let denormal = self.compare("lt", x, f64::MIN_POSITIVE);
         let scaled = self.mul(x, f64::from(1u32 << 30) * f64::from(1u32 << 24));
         let x = self.select(denormal, scaled, x);
-        let bits = self.to_bits(x);
+        let bits = self.bits_of(x);
         let exponent = self.long("shr.u64", bits, 52);
         let exponent = self.assembly.unary(Class::Word, "cvt.u32.u64", exponent);
         let bias = self.assembly.select(Class::Word, denormal, -1023 - 54, -1023);
         let exponent = self.assembly.binary(Class::Word, "add.s32", exponent, bias);
         let fraction = self.long("and.b64", bits, (1i64 << 52) - 1);
         let fraction = self.long("or.b64", fraction, 1023i64 << 52);
-        let m = self.from_bits(fraction);
+        let m = self.double_of(fraction);
         let high = self.compare("gt", m, std::f64::consts::SQRT_2);
         let halved = self.mul(m, 0.5);
         let m = self.select(high, halved, m);

@@ -187,11 +187,11 @@ impl Math<'_> {
     }
 
     /// `f64` bits as an integer, and an integer as `f64` bits.
-    fn to_bits(&mut self, x: Register) -> Register {
+    fn bits_of(&mut self, x: Register) -> Register {
         self.assembly.bits(Class::Long, x)
     }
 
-    fn from_bits(&mut self, x: Register) -> Register {
+    fn double_of(&mut self, x: Register) -> Register {
         self.assembly.bits(Class::Double, x)
     }
 

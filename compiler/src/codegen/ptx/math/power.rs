@@ -35,7 +35,7 @@ impl Math<'_> {
         let rounded = self.round(half);
         let not_even = self.compare("ne", rounded, half);
         let odd = self.and(integral, not_even);
-        let bits = self.to_bits(x);
+        let bits = self.bits_of(x);
         let negative = self.assembly.binary(Class::Predicate, "setp.lt.s64", bits, 0);
         let flips = self.and(odd, negative);
         let negated = self.neg(power);

@@ -104,7 +104,7 @@ impl Math<'_> {
     fn reduce_large(&mut self, x: Register, r: Register, n: Register) {
         self.library.uses_table = true;
         let magnitude = self.abs(x);
-        let bits = self.to_bits(magnitude);
+        let bits = self.bits_of(magnitude);
         let biased = self.long("shr.u64", bits, 52);
         let fraction = self.long("and.b64", bits, (1i64 << 52) - 1);
         let digits = self.long("or.b64", fraction, 1i64 << 52);
@@ -287,7 +287,7 @@ impl Math<'_> {
         let angle = self.call("atan", &[quotient]);
         let complement = self.sub(FRAC_PI_2, angle);
         let angle = self.select(steep, complement, angle);
-        let bits = self.to_bits(x);
+        let bits = self.bits_of(x);
         let left = self.assembly.binary(Class::Predicate, "setp.lt.s64", bits, 0);
         let supplement = self.sub(PI, angle);
         let angle = self.select(left, supplement, angle);
