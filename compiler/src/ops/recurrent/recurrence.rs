@@ -216,7 +216,7 @@ impl Recurrence {
         let axes = nest.outer_axes(&target.shape);
         let offset = nest.dim(&(&self.hidden * first));
         let column = nest.add(axes[2], offset);
-        let value = nest.reduce(ReduceOp::Sum, &[self.hidden.clone()], |nest, k| {
+        let value = nest.reduce(ReduceOp::Sum, std::slice::from_ref(&self.hidden), |nest, k| {
             let state = nest.load(left, &[axes[0], axes[1], k[0]]);
             let weight = nest.load(right, &[axes[0], k[0], column]);
             nest.mul(state, weight)
