@@ -109,7 +109,8 @@ fn functions_of_one_number() {
         let values: Vec<f64> = samples().into_iter().filter(defined).collect();
         for (element, limit) in [(E::F32, 1), (E::F64, 4)] {
             let kernel = kernel(element, 1, values.len(), |b, x| b.unary(op, x[0]));
-            let result = std::panic::catch_unwind(|| check(op.name(), element, limit, std::slice::from_ref(&values), &kernel));
+            let result =
+                std::panic::catch_unwind(|| check(op.name(), element, limit, std::slice::from_ref(&values), &kernel));
             if let Err(failure) = result {
                 failures.push(failure.downcast_ref::<String>().cloned().unwrap_or_default());
             }
