@@ -8,6 +8,7 @@ pub mod models;
 pub mod npz;
 pub mod ptx;
 pub mod tensor;
+pub mod workers;
 pub mod zoo;
 
 use std::path::{Path, PathBuf};

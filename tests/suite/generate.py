@@ -32,6 +32,7 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
+import ml_dtypes
 import numpy
 import onnx
 import onnx.backend.test
@@ -45,7 +46,7 @@ PACKAGE_DATA = Path(onnx.backend.test.__file__).parent / "data"
 def stamp():
     """Changes whenever the output could."""
     digest = hashlib.sha256(Path(__file__).read_bytes())
-    digest.update(f"onnx {onnx.__version__} numpy {numpy.__version__}".encode())
+    digest.update(f"onnx {onnx.__version__} numpy {numpy.__version__} ml_dtypes {ml_dtypes.__version__}".encode())
     return digest.hexdigest()
 
 

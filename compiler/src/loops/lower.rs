@@ -30,7 +30,8 @@ pub fn lower(model: &Model) -> Result<Program, Errors> {
     let mut errors = Vec::new();
     for node in &model.graph.nodes {
         if let Err(error) = lowering.node(node, &mut steps) {
-            errors.push((Error::new(Stage::Loops, error.message).at(crate::shape::describe(node)), error.follows));
+            let follows = error.follows();
+            errors.push((Error::new(Stage::Loops, error.message).at(crate::shape::describe(node)), follows));
         }
     }
     if let Some((first, _)) = errors.first().cloned() {

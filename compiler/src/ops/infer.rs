@@ -81,12 +81,14 @@ impl Infer<'_> {
         }
         let shape = self.shape(index)?;
         let count = match shape.as_slice() {
-            [] => Some(1),
             [dim] => dim.as_const(),
+            dims if dims.iter().all(|dim| dim.as_const() == Some(1)) => Some(1),
             _ => return Err(OperatorError::new(format!("input {index} must be a scalar or a vector"))),
         };
         let count = count.filter(|&count| count <= Model::MAX_KNOWN as i64).ok_or_else(|| {
-            OperatorError::new(format!("the length of input {index} decides a rank and must be known at compile time"))
+            OperatorError::unsupported(format!(
+                "the length of input {index} decides a rank and must be known at compile time"
+            ))
         })?;
         let id = self.required(index)?;
         let name = self.model.value(id).name.clone();

@@ -34,24 +34,47 @@ use std::fmt;
 use crate::graph::Node;
 use crate::loops::ExprId;
 
+/// What kind of problem an [`OperatorError`] is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// The node contradicts the operator's specification: no runtime can compute it.
+    Invalid,
+    /// The node is right, but beyond what can be compiled.
+    Unsupported,
+    /// This only follows from another value whose type could not be inferred.
+    Follows,
+    /// The graphs of an If give types that no one type describes; what follows must be inferred for each.
+    Disagreement,
+}
+
 /// Why an operator cannot be inferred or lowered; the driver adds node and operator.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OperatorError {
     /// What is wrong, and what the user can do.
     pub message: String,
-    /// Whether this only follows from another value whose type could not be inferred.
-    pub follows: bool,
+    /// What kind of problem it is.
+    pub fault: Fault,
 }
 
 impl OperatorError {
-    /// A problem of the node itself.
+    /// A node that contradicts the specification.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), follows: false }
+        Self { message: message.into(), fault: Fault::Invalid }
+    }
+
+    /// A valid node that cannot be compiled.
+    pub fn unsupported(message: impl Into<String>) -> Self {
+        Self { message: message.into(), fault: Fault::Unsupported }
     }
 
     /// A problem that most likely follows from one that was reported for an earlier node.
     pub fn unknown(message: impl Into<String>) -> Self {
-        Self { message: message.into(), follows: true }
+        Self { message: message.into(), fault: Fault::Follows }
+    }
+
+    /// Whether this only follows from another problem.
+    pub fn follows(&self) -> bool {
+        self.fault == Fault::Follows
     }
 }
 

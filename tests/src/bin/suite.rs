@@ -5,18 +5,15 @@
 //! crash is one failed case.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::Mutex;
-use std::sync::mpsc;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use lithify::pipeline::CompileOptions;
 use lithify_tests::artifact::{Loaded, compile, tensors};
 use lithify_tests::case::{Case, Index};
-use lithify_tests::compare;
 use lithify_tests::tensor::Value;
+use lithify_tests::{compare, workers};
 
 /// A case that takes longer has failed.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -37,92 +34,16 @@ fn main() -> Result<ExitCode> {
         .iter()
         .filter(|case| filters.is_empty() || filters.iter().any(|filter| case.name.contains(filter.as_str())))
         .collect();
-    let results = run_all(&cases, jobs)?;
+    let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+    let results = workers::run(&names, jobs, TIME_LIMIT)?;
     report(&cases, &results, filters.is_empty(), flag("--verbose"), flag("--write-list"))
-}
-
-/// Runs the cases in `jobs` worker processes; gives the failure of each, if any.
-fn run_all(cases: &[&Case], jobs: usize) -> Result<BTreeMap<String, Option<String>>> {
-    let queue = Mutex::new(cases.iter());
-    let results = Mutex::new(BTreeMap::new());
-    std::thread::scope(|scope| {
-        let handles: Vec<_> = (0..jobs.max(1))
-            .map(|_| {
-                scope.spawn(|| -> Result<()> {
-                    let mut process = None;
-                    loop {
-                        let Some(case) = queue.lock().expect("no panics").next() else { break };
-                        let failure = run_one(&mut process, &case.name)?;
-                        results.lock().expect("no panics").insert(case.name.clone(), failure);
-                    }
-                    Ok(())
-                })
-            })
-            .collect();
-        handles.into_iter().try_for_each(|handle| handle.join().expect("no panics"))
-    })?;
-    Ok(results.into_inner().expect("no panics"))
-}
-
-struct Process {
-    child: Child,
-    answers: mpsc::Receiver<String>,
-}
-
-fn start() -> Result<Process> {
-    let mut child = Command::new(std::env::current_exe()?)
-        .arg("--worker")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()?;
-    let output = BufReader::new(child.stdout.take().context("the worker has an output")?);
-    let (sender, answers) = mpsc::channel();
-    std::thread::spawn(move || {
-        for line in output.lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
-                break;
-            }
-        }
-    });
-    Ok(Process { child, answers })
-}
-
-fn run_one(process: &mut Option<Process>, name: &str) -> Result<Option<String>> {
-    let worker = match process {
-        Some(worker) => worker,
-        None => process.insert(start()?),
-    };
-    let input = worker.child.stdin.as_mut().context("the worker has an input")?;
-    let answer = writeln!(input, "{name}").ok().map(|()| worker.answers.recv_timeout(TIME_LIMIT));
-    let failure = match answer {
-        Some(Ok(line)) => return Ok(serde_json::from_str(&line)?),
-        Some(Err(mpsc::RecvTimeoutError::Timeout)) => format!("takes more than {} s", TIME_LIMIT.as_secs()),
-        _ => "crashes".to_owned(),
-    };
-    if let Some(mut worker) = process.take() {
-        let _ = worker.child.kill();
-        let status = worker.child.wait()?;
-        return Ok(Some(format!("{failure} ({status})")));
-    }
-    Ok(Some(failure))
 }
 
 fn worker() -> Result<()> {
     let index = Index::read()?;
     let cases: BTreeMap<&str, &Case> = index.cases.iter().map(|case| (case.name.as_str(), case)).collect();
     let folder = tempfile::tempdir()?;
-    for line in std::io::stdin().lines() {
-        let line = line?;
-        let case = cases.get(line.as_str()).with_context(|| format!("no case {line}"))?;
-        let failure = std::panic::catch_unwind(|| run_case(case, folder.path()));
-        let failure = match failure {
-            Ok(result) => result.err().map(|error| format!("{error:#}")),
-            Err(_) => Some("the compiler panics".to_owned()),
-        };
-        println!("{}", serde_json::to_string(&failure)?);
-    }
-    Ok(())
+    workers::serve(|name| run_case(cases.get(name).with_context(|| format!("no case {name}"))?, folder.path()))
 }
 
 fn run_case(case: &Case, folder: &std::path::Path) -> Result<()> {
@@ -163,7 +84,7 @@ fn list_path() -> std::path::PathBuf {
 
 fn report(
     cases: &[&Case],
-    results: &BTreeMap<String, Option<String>>,
+    results: &workers::Results,
     complete: bool,
     verbose: bool,
     write_list: bool,

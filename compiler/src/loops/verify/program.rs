@@ -34,7 +34,7 @@ pub fn verify_program(program: &Program) -> Result<(), String> {
     for (position, port) in program.outputs.iter().enumerate() {
         let found = program.buffers.iter().position(|buffer| buffer.kind == BufferKind::Output(position));
         let written = found.is_some_and(|place| known.written.contains(&BufferId(place as u32)));
-        if !written {
+        if !written && !known.ends {
             return Err(format!("output `{}` is never written", port.name));
         }
     }
@@ -45,6 +45,8 @@ pub fn verify_program(program: &Program) -> Result<(), String> {
 struct Known {
     symbols: BTreeSet<SymbolId>,
     written: BTreeSet<BufferId>,
+    /// Whether a check that always fails ends the run before this point.
+    ends: bool,
 }
 
 fn block(program: &Program, steps: &[Step], known: &mut Known) -> Result<(), String> {
@@ -80,14 +82,16 @@ fn check(program: &Program, step: &Step, known: &mut Known) -> Result<(), String
             known.bound(program, value)?;
             known.symbols.insert(*symbol);
         }
-        Action::Check { condition, .. } => known.bound(program, condition)?,
+        Action::Check { condition, .. } => {
+            known.bound(program, condition)?;
+            known.ends |= condition.as_const() == Some(0);
+        }
         Action::If { condition, then, otherwise } => {
             known.bound(program, condition)?;
             let mut other = known.clone();
             block(program, then, known)?;
             block(program, otherwise, &mut other)?;
-            known.symbols.retain(|symbol| other.symbols.contains(symbol));
-            known.written.retain(|buffer| other.written.contains(buffer));
+            known.meet(other);
         }
         Action::Loop { counter, count, condition, body } => {
             known.bound(program, count)?;
@@ -140,6 +144,16 @@ fn launch(program: &Program, kernel: &Kernel, buffers: &[BufferId], known: &mut 
 }
 
 impl Known {
+    /// What holds after either of two paths.
+    fn meet(&mut self, other: Known) {
+        if self.ends {
+            *self = other;
+        } else if !other.ends {
+            self.symbols.retain(|symbol| other.symbols.contains(symbol));
+            self.written.retain(|buffer| other.written.contains(buffer));
+        }
+    }
+
     fn bound(&self, program: &Program, dim: &Dim) -> Result<(), String> {
         match dim.symbols().into_iter().find(|symbol| !self.symbols.contains(symbol)) {
             Some(symbol) => Err(format!("{} has no value here", program.symbols.name(symbol))),

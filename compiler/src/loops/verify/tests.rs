@@ -75,6 +75,9 @@ fn programs_are_checked_in_order() {
         action: Action::Launch { kernel: kernel.clone(), buffers: buffers.to_vec() },
     };
     let set = Step { label: 0, action: Action::Set { symbol: n, value: Dim::symbol(n) } };
+    let choice = |then, otherwise| Step { label: 0, action: Action::If { condition: Dim::ONE, then, otherwise } };
+    let fail =
+        |condition: i64| Step { label: 0, action: Action::Check { condition: condition.into(), message: "no".into() } };
     let cases = [
         (vec![launch(&[x, y])], None),
         (vec![], Some("output `y` is never written")),
@@ -84,6 +87,12 @@ fn programs_are_checked_in_order() {
         (vec![launch(&[y, x])], Some("b1 is read before it is written")),
         (vec![launch(&[x, x])], Some("given for two parameters")),
         (vec![set], Some("at the model: n has no value here")),
+        (vec![choice(vec![launch(&[x, y])], vec![launch(&[x, y])])], None),
+        (vec![choice(vec![launch(&[x, y])], vec![])], Some("output `y` is never written")),
+        (vec![choice(vec![launch(&[x, y])], vec![fail(0)])], None),
+        (vec![choice(vec![fail(0)], vec![launch(&[x, y])])], None),
+        (vec![choice(vec![fail(0)], vec![fail(1)])], Some("output `y` is never written")),
+        (vec![choice(vec![fail(0)], vec![fail(0)])], None),
     ];
     for (steps, expected) in cases {
         program.steps = steps;

@@ -1,9 +1,9 @@
 //! If: one of two graphs. A condition known at compile time picks its graph for good.
 
 use super::{region, tensor_of, with_region};
-use crate::graph::{Dim, Region, Type, Value};
+use crate::graph::{Attribute, Dim, Region, Type, Value};
 use crate::loops::Action;
-use crate::ops::{Infer, Lower, OperatorError, Result};
+use crate::ops::{Fault, Infer, Lower, OperatorError, Result};
 
 /// The name of the graph attribute for a condition.
 fn branch_of(condition: i64) -> &'static str {
@@ -18,8 +18,18 @@ fn condition(known: Option<Vec<Dim>>) -> Result<Dim> {
     }
 }
 
+const BRANCHES: [&str; 2] = ["then_branch", "else_branch"];
+
+/// The name of the attribute that inference adds for a graph which fails whenever it runs: what is wrong with it.
+fn fault_of(attribute: &str) -> String {
+    format!("{attribute}_fault")
+}
+
 /// The types of the graph that a known condition picks, or what the types of both have in common: dimensions that
 /// differ are decided by the run.
+///
+/// A graph that contradicts the specification does not make the model invalid: the condition may never pick it. The node
+/// then has the types of the other graph, and a run that gets to the faulty one fails with the reason.
 pub fn infer(ctx: &mut Infer<'_>) -> Result<()> {
     let known = ctx.values(0)?;
     if let Some(condition) = condition(Some(known))?.as_const() {
@@ -37,7 +47,16 @@ pub fn infer(ctx: &mut Infer<'_>) -> Result<()> {
         }
         return Ok(());
     }
-    let (then, otherwise) = (results(ctx, "then_branch")?, results(ctx, "else_branch")?);
+    let found = BRANCHES.map(|attribute| {
+        ctx.node.attributes.remove(&fault_of(attribute));
+        results(ctx, attribute)
+    });
+    let (then, otherwise) = match found {
+        [Ok(then), Ok(otherwise)] => (then, otherwise),
+        [Ok(only), Err(error)] => return only_one(ctx, only, "else_branch", error),
+        [Err(error), Ok(only)] => return only_one(ctx, only, "then_branch", error),
+        [Err(error), Err(_)] => return Err(error),
+    };
     for (index, (then, otherwise)) in then.into_iter().zip(otherwise).enumerate() {
         if ctx.node.output(index).is_none() {
             continue;
@@ -50,6 +69,18 @@ pub fn infer(ctx: &mut Infer<'_>) -> Result<()> {
             ctx.set_known(index, then);
         }
     }
+    Ok(())
+}
+
+/// The graph `faulty` fails whenever it runs, so the results are those of the other graph.
+fn only_one(ctx: &mut Infer<'_>, results: Vec<Value>, faulty: &str, error: OperatorError) -> Result<()> {
+    if error.fault != Fault::Invalid {
+        return Err(error);
+    }
+    for (index, result) in results.into_iter().enumerate() {
+        ctx.set_type(index, result.ty);
+    }
+    ctx.node.attributes.insert(fault_of(faulty), Attribute::String(error.message.into_bytes()));
     Ok(())
 }
 
@@ -68,7 +99,8 @@ fn results(ctx: &mut Infer<'_>, attribute: &str) -> Result<Vec<Value>> {
 fn common(ctx: &mut Infer<'_>, then: &Value, otherwise: &Value) -> Result<Type> {
     let refuse = |what: &str| {
         let message = format!("the graphs give {what} for one output (`{}` and `{}`)", then.name, otherwise.name);
-        Err(OperatorError::new(message + "; fix the dimensions that decide the condition, with --dim or --input-shape"))
+        let advice = "; fix the dimensions that decide the condition, with --dim or --input-shape";
+        Err(OperatorError { message: message + advice, fault: Fault::Disagreement })
     };
     let (Type::Tensor(a), Type::Tensor(b)) = (&then.ty, &otherwise.ty) else {
         return refuse("values other than tensors");
@@ -95,7 +127,16 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
         targets.push(if ctx.wants_output(index) { Some(ctx.output(index)?) } else { None });
     }
     let mut blocks = Vec::new();
-    for attribute in ["then_branch", "else_branch"] {
+    for attribute in BRANCHES {
+        if let Some(fault) = ctx.node.bytes(&fault_of(attribute))? {
+            let fault = String::from_utf8_lossy(fault);
+            let message = format!("the graph `{attribute}` cannot run: {fault}");
+            blocks.push(ctx.block(|ctx| {
+                ctx.step(Action::Check { condition: Dim::ZERO, message });
+                Ok(())
+            })?);
+            continue;
+        }
         let region = region(node, attribute)?;
         blocks.push(ctx.block(|ctx| {
             let steps = ctx.region(region)?;

@@ -31,7 +31,7 @@ pub fn infer_body(
     prepare: &mut dyn FnMut(&mut Infer<'_>, &Region),
 ) -> Result<()> {
     if depth(region) > MAX_DEPTH {
-        return Err(OperatorError::new(format!(
+        return Err(OperatorError::unsupported(format!(
             "loops within one another more than {MAX_DEPTH} deep are not supported"
         )));
     }

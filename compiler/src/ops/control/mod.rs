@@ -59,7 +59,7 @@ fn tensor_of(model: &Model, id: ValueId) -> Result<(TensorType, Vec<Dim>)> {
     let value = model.value(id);
     let tensor = value.ty.as_tensor().ok_or_else(|| {
         let kind = "is not a tensor of known type, which control flow does not support yet";
-        OperatorError::new(format!("`{}` {kind}", value.name))
+        OperatorError::unsupported(format!("`{}` {kind}", value.name))
     })?;
     let shape = tensor.shape.clone();
     let shape = shape.ok_or_else(|| OperatorError::unknown(format!("the rank of `{}` is not known", value.name)))?;

@@ -126,7 +126,7 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
         } else {
             let message =
                 format!("the shape of output {output} is decided by the rounds, which stack it on an inner axis");
-            return Err(OperatorError::new(message + " or backward; this is not supported"));
+            return Err(OperatorError::unsupported(message + " or backward; this is not supported"));
         };
         stacked.push((output, value, place));
     }

@@ -1,5 +1,7 @@
 //! Control flow through inference, lowering, the verifier and the loops interpreter.
 
+mod branches;
+
 use crate::graph::{Attribute, Dim, ElementType, Model, Node, OperatorName, Region, Tensor, Type, ValueId};
 use crate::loops::interpret::{Fuel, interpret_program, no_routines};
 use crate::loops::verify::verify_program;

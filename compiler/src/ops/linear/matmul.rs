@@ -5,10 +5,15 @@ use crate::graph::Dim;
 use crate::loops::{ExprId, ReduceOp, View};
 use crate::ops::{Infer, Lower, Nest, OperatorError, Result, broadcast_shapes, check_broadcast};
 
+const INNER_DIMENSIONS: &str = "the columns of the first matrix are not as many as the second's rows";
+
 /// The shape of the product of operands of these shapes.
 pub(super) fn product_shape(a: &[Dim], b: &[Dim]) -> Result<Vec<Dim>> {
     if a.is_empty() || b.is_empty() {
         return Err(OperatorError::new("a scalar is no operand of a matrix product"));
+    }
+    if a[a.len() - 1].known_unequal(&b[b.len().saturating_sub(2)]) {
+        return Err(OperatorError::new(INNER_DIMENSIONS));
     }
     let (rows, columns) = (&a[..a.len() - 1], &b[..b.len() - 1]);
     let mut shape =
@@ -58,7 +63,7 @@ impl Product {
             check_broadcast(ctx, &operand.shape[..own], &output.shape[..batch])?;
         }
         let (a_inner, b_inner) = (a.shape[a.shape.len() - 1].clone(), b.shape[b.shape.len() - 2].clone());
-        check_equal(ctx, &a_inner, &b_inner, "the columns of the first matrix are not as many as the second's rows")?;
+        check_equal(ctx, &a_inner, &b_inner, INNER_DIMENSIONS)?;
         Ok(Self { a, b, output })
     }
 

@@ -1,6 +1,6 @@
 //! Conv: one contraction over input channels and taps, with the bias in its epilogue.
 
-use super::window::{Window, load_guarded, outputs, spatial};
+use super::window::{Short, Window, load_guarded, outputs, spatial};
 use super::{check_equal, check_shape};
 use crate::graph::{CompareOperator, Dim, Node};
 use crate::loops::{BinaryOp, ExprId, KernelBuilder, ParameterId, ReduceOp, Scalar};
@@ -8,7 +8,7 @@ use crate::ops::{Infer, Lower, OperatorError, Result};
 
 /// The shape of a convolution of an input of shape `input` with weights of shape `weights`.
 pub(super) fn output_shape(ctx: &mut Infer<'_>, input: &[Dim], weights: &[Dim]) -> Result<Vec<Dim>> {
-    let window = Window::over(ctx.node, spatial(input)?, taps(ctx.node, input, weights)?)?;
+    let window = Window::over(ctx.node, spatial(input)?, taps(ctx.node, input, weights)?, Short::Empty)?;
     let mut shape = vec![input[0].clone(), weights[0].clone()];
     shape.extend(outputs(ctx, window.output)?);
     Ok(shape)
@@ -52,7 +52,7 @@ impl Convolution {
     /// The convolution of the node for an input and weights of these shapes; checks that they fit each other.
     pub fn new(ctx: &mut Lower<'_, '_>, input: &[Dim], weights: &[Dim], output: &[Dim]) -> Result<Self> {
         let taps = taps(ctx.node, input, weights)?;
-        let window = Window::lowered(ctx, spatial(input)?, taps, &output[2..])?;
+        let window = Window::lowered(ctx, spatial(input)?, taps, Short::Empty, &output[2..])?;
         let group = group(ctx.node)?;
         let channels = &weights[1] * group;
         check_equal(ctx, &input[1], &channels, "the weights do not have the channels of the input")?;

@@ -1,7 +1,7 @@
 //! MaxPool, AveragePool and LpPool: one reduction over a window of each channel.
 
 use super::norm_power;
-use super::window::{Window, kernel_shape, load_guarded, outputs, spatial};
+use super::window::{Short, Window, kernel_shape, load_guarded, outputs, spatial};
 use crate::graph::{Dim, ElementType};
 use crate::loops::{BinaryOp, CompareOp, ExprId, KernelBuilder, ReduceOp, Scalar, UnaryOp, View};
 use crate::ops::{Infer, Lower, OperatorError, Result};
@@ -9,7 +9,7 @@ use crate::ops::{Infer, Lower, OperatorError, Result};
 /// Batch and channels of the input, and the windows that fit. The second output, of MaxPool, is positions.
 pub fn infer(ctx: &mut Infer<'_>) -> Result<()> {
     let (element, input) = (ctx.element(0)?, ctx.shape(0)?);
-    let window = Window::over(ctx.node, spatial(&input)?, kernel_shape(ctx.node, input.len() - 2)?)?;
+    let window = Window::over(ctx.node, spatial(&input)?, kernel_shape(ctx.node, input.len() - 2)?, Short::OneWindow)?;
     let mut shape = input[..2].to_vec();
     shape.extend(outputs(ctx, window.output)?);
     ctx.set(1, ElementType::I64, shape.clone());
@@ -20,7 +20,7 @@ pub fn infer(ctx: &mut Infer<'_>) -> Result<()> {
 fn window(ctx: &mut Lower<'_, '_>, input: &View, output: usize) -> Result<Window> {
     let kernel = kernel_shape(ctx.node, input.shape.len() - 2)?;
     let (_, shape) = ctx.output_type(output)?;
-    Window::lowered(ctx, spatial(&input.shape)?, kernel, &shape[2..])
+    Window::lowered(ctx, spatial(&input.shape)?, kernel, Short::OneWindow, &shape[2..])
 }
 
 /// MaxPool: the greatest value, and where it is in the flattened input. NaN counts as greatest.
@@ -194,4 +194,27 @@ pub fn lower_norm(ctx: &mut Lower<'_, '_>) -> Result<()> {
     nest.store(y, &axes, value);
     ctx.launch(nest);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::graph::Tensor;
+    use crate::ops::testing::Case;
+
+    #[test]
+    fn an_input_shorter_than_one_window_gives_one() {
+        let pool = |name, dims: &[i64], values: &[f32]| {
+            let case = Case::new(name, 12, &[Tensor::from_values(dims, values)], 1);
+            case.ints("kernel_shape", &[2, 2]).ints("strides", &[2, 2])
+        };
+        let row = [1.0, 3.0, 2.0, -4.0, 9.0];
+        pool("MaxPool", &[1, 1, 1, 5], &row).gives(&[Tensor::from_values(&[1, 1, 1, 2], &[3f32, 2.0])]);
+        pool("AveragePool", &[1, 1, 1, 5], &row).gives(&[Tensor::from_values(&[1, 1, 1, 2], &[2f32, -1.0])]);
+    }
+
+    #[test]
+    fn an_input_shorter_than_a_window_by_a_stride_gives_nothing() {
+        let case = Case::new("MaxPool", 12, &[Tensor::from_values(&[1, 1, 1], &[1f32])], 1);
+        case.ints("kernel_shape", &[2]).gives(&[Tensor::from_values(&[1, 1, 0], &[0f32; 0])]);
+    }
 }

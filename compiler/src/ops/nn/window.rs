@@ -23,6 +23,16 @@ pub struct Window {
     overhangs: bool,
 }
 
+/// What an input gives that is shorter than one window, by less than a stride.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Short {
+    /// Nothing.
+    Empty,
+    /// One window that reaches beyond the input: shape inference of ONNX divides with truncation, and so does
+    /// onnxruntime, where exporters rely on it in pools.
+    OneWindow,
+}
+
 /// Where padding comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AutoPad {
@@ -96,7 +106,7 @@ pub fn reach(kernel: &Dim, dilation: i64) -> Dim {
 
 impl Window {
     /// The windows of `kernel` over the spatial dimensions `input`, as the node's attributes put them.
-    pub fn over(node: &Node, input: &[Dim], kernel: Vec<Dim>) -> Result<Self> {
+    pub fn over(node: &Node, input: &[Dim], kernel: Vec<Dim>, short: Short) -> Result<Self> {
         let rank = input.len();
         let (strides, dilations) = (steps(node, "strides", rank)?, steps(node, "dilations", rank)?);
         let ceil = node.flag_or("ceil_mode", false)?;
@@ -105,7 +115,7 @@ impl Window {
             AutoPad::NotSet => explicit_pads(node, rank)?,
             _ => (vec![Dim::ZERO; rank], vec![Dim::ZERO; rank]),
         };
-        let mut output = Vec::new();
+        let (mut output, mut overhangs) = (Vec::new(), ceil);
         for axis in 0..rank {
             let (reach, stride) = (reach(&kernel[axis], dilations[axis]), Dim::constant(strides[axis]));
             if matches!(auto_pad, AutoPad::SameUpper | AutoPad::SameLower) {
@@ -122,17 +132,26 @@ impl Window {
                 // A window must not start in the padding after the input.
                 let starts = (&input[axis] + &before[axis]).ceil_div(&stride);
                 (room.ceil_div(&stride) + 1).min(&starts)
+            } else if short == Short::OneWindow {
+                overhangs |= !room.is_nonnegative() && strides[axis] > 1;
+                room.trunc_div(&stride) + 1
             } else {
                 room.floor_div(&stride) + 1
             });
         }
-        Ok(Self { kernel, strides, dilations, before, after, output, overhangs: ceil })
+        Ok(Self { kernel, strides, dilations, before, after, output, overhangs })
     }
 
     /// As [`Window::over`] in a lowering: run-time pads get short names, and dimensions of the output that inference
     /// left open, given as `targets`, are decided.
-    pub fn lowered(ctx: &mut Lower<'_, '_>, input: &[Dim], kernel: Vec<Dim>, targets: &[Dim]) -> Result<Self> {
-        let mut window = Self::over(ctx.node, input, kernel)?;
+    pub fn lowered(
+        ctx: &mut Lower<'_, '_>,
+        input: &[Dim],
+        kernel: Vec<Dim>,
+        short: Short,
+        targets: &[Dim],
+    ) -> Result<Self> {
+        let mut window = Self::over(ctx.node, input, kernel, short)?;
         decide(ctx, targets, &window.output)?;
         for pad in window.before.iter_mut().chain(&mut window.after) {
             *pad = ctx.named(pad.clone());

@@ -57,7 +57,7 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
     let is_complex = match signal.shape[2].as_const() {
         Some(1) => false,
         Some(2) => true,
-        _ => return Err(OperatorError::new("the last dimension must be 1 or 2, and known at compile time")),
+        _ => return Err(OperatorError::unsupported("the last dimension must be 1 or 2, and known at compile time")),
     };
     let output = ctx.output(0)?;
     let twiddles = Twiddles::new(ctx, &length);

@@ -36,7 +36,7 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
         return super::alias(ctx);
     }
     if to == ElementType::String {
-        return Err(OperatorError::new("conversion to strings is not supported"));
+        return Err(OperatorError::unsupported("conversion to strings is not supported"));
     }
     let input = data(ctx, 0)?;
     let output = ctx.output(0)?;

@@ -82,7 +82,7 @@ pub(super) fn check_inside(ctx: &mut Lower<'_, '_>, indices: &[Dim], data: &[Dim
 pub(super) fn tuple_length(indices: &[Dim], available: usize) -> Result<usize> {
     let last = indices.last().ok_or_else(|| OperatorError::new("the indices must have at least one dimension"))?;
     let length = last.as_const().ok_or_else(|| {
-        OperatorError::new("the last dimension of the indices decides a rank and must be known at compile time")
+        OperatorError::unsupported("the last dimension of the indices decides a rank and must be known at compile time")
     })?;
     match usize::try_from(length) {
         Ok(length) if length <= available => Ok(length),

@@ -31,7 +31,7 @@ pub fn infer_dropout(ctx: &mut Infer<'_>) -> Result<()> {
     let training = ctx.known_constants(2).is_some_and(|training| training != [0]);
     let has_ratio = !ctx.has_input(1) || ctx.constant(1).is_some();
     if training && has_ratio && !is_ratio_zero(ctx.constant(1)) {
-        return Err(OperatorError::new(TRAINING));
+        return Err(OperatorError::unsupported(TRAINING));
     }
     Ok(())
 }
