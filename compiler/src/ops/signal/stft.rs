@@ -6,10 +6,10 @@ use crate::loops::{ExprId, KernelBuilder, ReduceOp};
 use crate::ops::arguments::Arguments;
 use crate::ops::{Infer, Lower, OperatorError, Result};
 
-/// Step and length of frames.
+/// Step and length of frames. A signal of rank 2 is real: batch and samples.
 fn frames(ctx: &mut impl Arguments, signal: &[Dim], window: Option<&[Dim]>) -> Result<(Dim, Dim)> {
-    if signal.len() != 3 {
-        return Err(OperatorError::new(format!("the signal is of rank {}, expected 3", signal.len())));
+    if !matches!(signal.len(), 2 | 3) {
+        return Err(OperatorError::new(format!("the signal is of rank {}, expected 2 or 3", signal.len())));
     }
     let one = |values: Vec<Dim>| {
         values.into_iter().next().ok_or_else(|| OperatorError::new("step and length of frames must be one number each"))
@@ -38,8 +38,11 @@ pub fn infer(ctx: &mut Infer<'_>) -> Result<()> {
 
 /// Tables of cosines and sines, and a kernel with a sum for the real and one for the imaginary parts.
 pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
-    let (signal, window) = (ctx.input(0)?, ctx.optional_input(2)?);
+    let (mut signal, window) = (ctx.input(0)?, ctx.optional_input(2)?);
     let (step, length) = frames(ctx, &signal.shape, window.as_ref().map(|view| &view.shape[..]))?;
+    if signal.shape.len() == 2 {
+        signal.shape.push(Dim::ONE);
+    }
     let holds = step.min(&length).compare(CompareOperator::Greater, &Dim::ZERO);
     ctx.check(holds, "step and length of frames must be positive")?;
     let holds = signal.shape[1].compare(CompareOperator::GreaterEqual, &length);
