@@ -14,6 +14,7 @@ use crate::graph::{self, ImportOptions, Model};
 use crate::link::{self, PrelinkInput};
 use crate::loops::{self, Program};
 use crate::memory::{self, MemoryPlan};
+use crate::passes;
 use crate::proto::{self, LoadOptions};
 use crate::schedule;
 use crate::shape;
@@ -99,6 +100,8 @@ pub fn lower(model: &mut Model) -> Result<Program, Errors> {
 fn lower_observed(model: &mut Model, observer: &mut dyn Observer) -> Result<Program, Errors> {
     observer.enter(Stage::Shape);
     shape::infer(model)?;
+    observer.enter(Stage::Passes);
+    passes::run(model)?;
     observer.enter(Stage::Loops);
     let mut program = loops::lower(model)?;
     observer.enter(Stage::Schedule);
