@@ -13,17 +13,18 @@ pub fn axis_and_offset(kernel: &Kernel, id: ExprId) -> Option<(AxisId, i64)> {
         Expr::Dim(dim) => dim.as_const(),
         _ => None,
     };
+    let moved = |id: ExprId, distance: i64| {
+        let (axis, offset) = axis_and_offset(kernel, id)?;
+        Some((axis, offset.checked_add(distance)?))
+    };
     match kernel.expr(id) {
         Expr::Axis(axis) => Some((*axis, 0)),
         Expr::Binary(BinaryOp::Add, a, b) => match (constant(*a), constant(*b)) {
-            (Some(distance), _) => axis_and_offset(kernel, *b).map(|(axis, other)| (axis, other + distance)),
-            (_, Some(distance)) => axis_and_offset(kernel, *a).map(|(axis, other)| (axis, other + distance)),
+            (Some(distance), _) => moved(*b, distance),
+            (_, Some(distance)) => moved(*a, distance),
             _ => None,
         },
-        Expr::Binary(BinaryOp::Sub, a, b) => {
-            let distance = constant(*b)?;
-            axis_and_offset(kernel, *a).map(|(axis, other)| (axis, other - distance))
-        }
+        Expr::Binary(BinaryOp::Sub, a, b) => moved(*a, constant(*b)?.checked_neg()?),
         _ => None,
     }
 }

@@ -30,7 +30,7 @@ fn affine(kernel: &Kernel, id: ExprId) -> Option<Affine> {
             let sign = if *op == BinaryOp::Add { 1 } else { -1 };
             for (axis, factor) in b.terms {
                 match a.terms.iter_mut().find(|(other, _)| *other == axis) {
-                    Some((_, total)) => *total += sign * factor,
+                    Some((_, total)) => *total = total.checked_add(sign * factor)?,
                     None => a.terms.push((axis, sign * factor)),
                 }
             }
@@ -44,7 +44,9 @@ fn affine(kernel: &Kernel, id: ExprId) -> Option<Affine> {
                 (None, Some(factor)) if b.terms.is_empty() => (a, factor),
                 _ => return None,
             };
-            sum.terms.iter_mut().for_each(|(_, total)| *total *= factor);
+            for (_, total) in &mut sum.terms {
+                *total = total.checked_mul(factor)?;
+            }
             sum.rest = sum.rest * factor;
             Some(sum)
         }
