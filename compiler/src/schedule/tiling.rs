@@ -50,20 +50,23 @@ impl Tiling {
     pub fn choose(self, rows: Option<i64>, blocks: i64) -> (i64, i64) {
         // Multiply-adds in flight that hide their latency.
         const PIPELINE: i64 = 8;
-        let extent = rows.unwrap_or(1 << 20).max(1);
+        // Sizes beyond this make no difference.
+        const MANY: i64 = 1 << 20;
+        let extent = rows.unwrap_or(MANY).clamp(1, MANY);
+        let blocks = blocks.clamp(1, MANY);
         let cost = |vectors: i64| {
             let height = self.balanced_rows(Some(extent), vectors);
             let one = |width: i64| (height * width).max(height + width).max(PIPELINE);
             let tiles = ceil_div(extent, height);
             tiles * (blocks / vectors * one(vectors) + if blocks % vectors > 0 { one(blocks % vectors) } else { 0 })
         };
-        let vectors = (1..=4.min(blocks.max(1))).rev().min_by_key(|&vectors| cost(vectors)).unwrap_or(1);
+        let vectors = (1..=4.min(blocks)).rev().min_by_key(|&vectors| cost(vectors)).unwrap_or(1);
         (self.balanced_rows(rows, vectors), vectors)
     }
 }
 
 fn ceil_div(dividend: i64, divisor: i64) -> i64 {
-    (dividend + divisor - 1) / divisor
+    dividend / divisor + i64::from(dividend % divisor > 0)
 }
 
 #[cfg(test)]
