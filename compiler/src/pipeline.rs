@@ -93,11 +93,12 @@ pub fn load_bytes(bytes: Bytes, directory: Option<&Path>, options: &CompileOptio
 ///
 /// # Errors
 /// Every node that cannot be compiled.
-pub fn lower(model: &mut Model) -> Result<Program, Errors> {
-    lower_observed(model, &mut ())
+pub fn lower(model: &mut Model, target: &Target) -> Result<Program, Errors> {
+    lower_observed(model, target, &mut ())
 }
 
-fn lower_observed(model: &mut Model, observer: &mut dyn Observer) -> Result<Program, Errors> {
+fn lower_observed(model: &mut Model, target: &Target, observer: &mut dyn Observer) -> Result<Program, Errors> {
+    let features = target.features();
     observer.enter(Stage::Shape);
     shape::infer(model)?;
     observer.enter(Stage::Passes);
@@ -105,8 +106,10 @@ fn lower_observed(model: &mut Model, observer: &mut dyn Observer) -> Result<Prog
     observer.enter(Stage::Loops);
     let mut program = loops::lower(model)?;
     observer.enter(Stage::Schedule);
+    let tiling = schedule::Tiling::of(features.lanes);
+    schedule::block_channels(&mut program, tiling);
     loops::collapse_all(&mut program);
-    schedule::relayout(&mut program);
+    schedule::relayout(&mut program, tiling);
     codegen::fold(&mut program)?;
     Ok(program)
 }
@@ -129,7 +132,7 @@ pub fn compile_observed(
     observer: &mut dyn Observer,
 ) -> Result<Artifact, Errors> {
     options.target.check()?;
-    let program = lower_observed(model, observer)?;
+    let program = lower_observed(model, &options.target, observer)?;
     observer.enter(Stage::Memory);
     let plan = memory::plan(&program);
     if plan.fixed_bytes >= memory::GREATEST_ARENA {

@@ -46,7 +46,7 @@ pub fn text(stage: Dump, path: &Path, options: &CompileOptions) -> Result<String
         }
         return Ok(graph::print(&model));
     }
-    let program = pipeline::lower(&mut model)?;
+    let program = pipeline::lower(&mut model, &options.target)?;
     match stage {
         Dump::Graph | Dump::Shape | Dump::Passes | Dump::Loops => Ok(loops::text::print_program(&program)),
         Dump::Memory => Ok(memory_text(&program, &memory::plan(&program))),

@@ -65,7 +65,7 @@ fn of_model(path: &Path, compilation: &ModelArguments) -> Result<Both> {
     // Inference and lowering may turn constants into others: parameters are those of the file.
     let parameters: u64 =
         model.values.iter().filter_map(|value| value.constant.as_ref()).map(|tensor| tensor.len() as u64).sum();
-    let lowered = pipeline::lower(&mut model);
+    let lowered = pipeline::lower(&mut model, &options.target);
     let mut json = json!({
         "file": path.display().to_string(),
         "name": model.name,

@@ -10,7 +10,7 @@ use crate::graph::ElementType::F32;
 use crate::graph::{Dim, Tensor};
 use crate::loops::interpret::{Fuel, interpret_kernel};
 use crate::loops::{Access, Action, BufferKind, Kernel, KernelBuilder, Program, ReduceOp, Step, StoreOp};
-use crate::schedule::{relayout, schedule};
+use crate::schedule::{Tiling, relayout, schedule};
 
 /// A deterministic number for element `i`, in -1..1.
 fn number(i: usize) -> f32 {
@@ -35,7 +35,7 @@ fn check(kernel: &Kernel, constant: &[usize], terms: usize) {
     }
     let launch = Action::Launch { kernel: kernel.clone().into(), buffers: buffers.clone() };
     program.steps.push(Step { label: 0, action: launch });
-    relayout(&mut program);
+    relayout(&mut program, Tiling::of(4));
 
     let mut memory: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
     for (index, buffer) in program.buffers.iter().enumerate() {
@@ -148,7 +148,7 @@ fn matrix_products_are_register_tiled() {
     let buffers =
         kernel.parameters.iter().map(|p| program.add_buffer(F32, p.shape.clone(), BufferKind::Temporary)).collect();
     program.steps.push(Step { label: 0, action: Action::Launch { kernel: kernel.into(), buffers } });
-    relayout(&mut program);
+    relayout(&mut program, Tiling::of(4));
     let Some(Action::Launch { kernel, .. }) = program.steps.last().map(|step| &step.action) else { panic!() };
     assert!(schedule(kernel, 4).contraction.is_some());
 }

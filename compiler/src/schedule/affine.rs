@@ -19,6 +19,7 @@ pub fn coefficient(kernel: &Kernel, id: ExprId, axis: AxisId) -> Option<i64> {
                 _ => None,
             }
         }
+        Expr::Reduced(_) => None,
         other => other.operands().iter().all(|&operand| coefficient(kernel, operand, axis) == Some(0)).then_some(0),
     }
 }

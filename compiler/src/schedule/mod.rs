@@ -1,11 +1,15 @@
 //! Decisions about how kernels run: no code is written here.
 
 mod affine;
+mod blocked;
 pub mod contraction;
+mod tiling;
 mod vector;
 
 pub use affine::{coefficient, linear_stride};
+pub use blocked::block_channels;
 pub use contraction::{ContractionSchedule, relayout};
+pub use tiling::Tiling;
 pub use vector::{VectorAxis, choose_vector_axis, inner_store_is_vectorizable, reduction_is_vectorizable};
 
 use crate::loops::Kernel;
@@ -21,8 +25,8 @@ pub struct Schedule {
 
 /// Schedules a kernel for code of the given number of 32-bit lanes.
 pub fn schedule(kernel: &Kernel, lanes: u32) -> Schedule {
-    if i64::from(lanes) == contraction::COLUMN_LANES
-        && let Some(contraction) = contraction::schedule_contraction(kernel)
+    if lanes > 1
+        && let Some(contraction) = contraction::schedule_contraction(kernel, Tiling::of(lanes))
     {
         return Schedule { vector: None, contraction: Some(contraction) };
     }

@@ -34,12 +34,21 @@ impl KernelEmitter<'_, '_> {
     }
 
     /// The address of the element at a linear position.
-    fn address(&mut self, parameter: ParameterId, linear: Value) -> Value {
+    pub fn address(&mut self, parameter: ParameterId, linear: Value) -> Value {
         let base = self.bases[parameter.0 as usize];
         let bytes = (self.kernel.parameter(parameter).element.bits() / 8) as i64;
         let offset =
             if bytes == 1 { linear } else { self.builder.ins().ishl_imm_u(linear, i64::from(bytes.trailing_zeros())) };
         self.builder.ins().iadd(base, offset)
+    }
+
+    /// The address of the element at an index, and a displacement from it; for elements of whole bytes.
+    fn place(&mut self, parameter: ParameterId, index: &[ExprId]) -> Result<(Value, i32), String> {
+        if let Some(place) = self.place_in_tile(parameter, index)? {
+            return Ok(place);
+        }
+        let linear = self.linear(parameter, index)?;
+        Ok((self.address(parameter, linear), 0))
     }
 
     /// Zeroed bytes on the stack.
@@ -55,6 +64,12 @@ impl KernelEmitter<'_, '_> {
         index: &[ExprId],
         guard: Option<(ExprId, Scalar)>,
     ) -> Result<Value, String> {
+        let element = self.kernel.parameter(parameter).element;
+        if guard.is_none() && element.bits() >= 8 {
+            let (address, offset) = self.place(parameter, index)?;
+            let raw = self.builder.ins().load(storage_type(element)?, Self::flags(), address, offset);
+            return self.decode(element, raw);
+        }
         let linear = self.linear(parameter, index)?;
         let Some((condition, otherwise)) = guard else { return self.load_at(parameter, linear, None) };
         let condition = self.operand(condition, false)?;
@@ -108,8 +123,7 @@ impl KernelEmitter<'_, '_> {
         let axis = self.vector.ok_or("a vector load outside a vector loop")?;
         let element = self.kernel.parameter(parameter).element;
         let stride = linear_stride(self.kernel, parameter, index, axis).ok_or("a vector load without a stride")?;
-        let linear = self.linear(parameter, index)?;
-        let mut address = self.address(parameter, linear);
+        let (mut address, mut offset) = self.place(parameter, index)?;
         let lane_type = storage_type(element)?;
         let vector_type = lane_type.by(self.features.lanes).ok_or("too many lanes")?;
         let condition = guard.map(|(condition, _)| self.operand(condition, false)).transpose()?;
@@ -123,13 +137,17 @@ impl KernelEmitter<'_, '_> {
         let mut step = byte_stride;
         if let Some(condition) = condition {
             let dummy = self.dummy_address();
-            address = self.builder.ins().select(condition, address, dummy);
+            let exact = self.builder.ins().iadd_imm_s(address, i64::from(std::mem::take(&mut offset)));
+            address = self.builder.ins().select(condition, exact, dummy);
             let zero = self.index(0);
             step = step.map(|step| self.builder.ins().select(condition, step, zero));
         }
         let value = match step {
-            None => self.builder.ins().load(vector_type, Self::flags(), address, 0),
-            Some(step) => self.gather(lane_type, vector_type, address, step),
+            None => self.builder.ins().load(vector_type, Self::flags(), address, offset),
+            Some(step) => {
+                let address = self.builder.ins().iadd_imm_s(address, i64::from(offset));
+                self.gather(lane_type, vector_type, address, step)
+            }
         };
         match (condition, guard) {
             (Some(condition), Some((_, otherwise))) => {
@@ -155,10 +173,9 @@ impl KernelEmitter<'_, '_> {
     pub fn store(&mut self, store: &Store) -> Result<(), String> {
         let element = self.kernel.parameter(store.parameter).element;
         if self.vector.is_some() {
-            let linear = self.linear(store.parameter, &store.index)?;
-            let address = self.address(store.parameter, linear);
+            let (address, offset) = self.place(store.parameter, &store.index)?;
             let value = self.operand(store.value, true)?;
-            self.builder.ins().store(Self::flags(), value, address, 0);
+            self.builder.ins().store(Self::flags(), value, address, offset);
             return Ok(());
         }
         let Some(guard) = store.guard else { return self.store_scalar(store, element) };

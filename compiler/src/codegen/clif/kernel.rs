@@ -9,6 +9,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 
+use super::contraction::TilePoint;
 use super::routines::{POINTER, signature};
 use super::{Features, Routines, emit_dim, scalar_type};
 use crate::graph::{Dim, SymbolId};
@@ -38,6 +39,8 @@ pub(super) struct KernelEmitter<'a, 'f> {
     pub reduced: Vec<Option<Value>>,
     /// Values already computed, innermost scope last. The flag tells vector from scalar forms.
     pub scopes: Vec<HashMap<(ExprId, bool), Value>>,
+    /// The point of a register tile that is being stored.
+    pub tile_point: Option<TilePoint>,
     /// Where failed index checks go.
     pub fail: Block,
     imported: HashMap<String, FuncRef>,
@@ -86,6 +89,7 @@ pub fn build_kernel(
         dependencies: kernel.dependencies(),
         reduced: vec![None; kernel.reductions.len()],
         scopes: vec![HashMap::new()],
+        tile_point: None,
         fail,
         imported: HashMap::new(),
         sizes,

@@ -2,28 +2,18 @@
 //!
 //! Of the two operands, *columns* is the one that varies along the last outer axis, the output's contiguous one, whose
 //! neighbouring points share a vector; *rows* is the other. A register tile holds `row_tile` points of an axis that only
-//! `rows` follows, times `column_vectors` vectors.
+//! `rows` follows, times a few vectors of columns. The vectors of a tile lie side by side on the column axis; where that is
+//! one vector long, as in channel-blocked layouts, they are neighbours on another axis of the columns.
 
 mod relayout;
 
 pub use relayout::relayout;
 
 use super::affine::linear_stride;
+use super::tiling::{COLUMN_VECTORS, Tiling};
 use super::vector::value_is_vectorizable;
 use crate::graph::ElementType::F32;
 use crate::loops::{AxisId, BinaryOp, Expr, ExprId, Kernel, ReduceOp, StoreOp};
-
-/// Points of the row axis in a register tile. Cranelift's register allocation does best well below the register file.
-pub const ROW_TILE: i64 = 4;
-
-/// Vectors of columns in a register tile.
-pub const COLUMN_VECTORS: i64 = 2;
-
-/// Lanes for which column layouts are made.
-pub const COLUMN_LANES: i64 = 4;
-
-/// Columns in a register tile.
-pub const COLUMN_TILE: i64 = COLUMN_VECTORS * COLUMN_LANES;
 
 /// Points of trailing reduction axes that are written out one after another.
 const MAX_UNROLLED: i64 = 64;
@@ -55,6 +45,14 @@ pub struct ContractionSchedule {
     pub unrolled: Vec<(AxisId, i64)>,
     /// Whether columns may be loaded past the end of the column axis, up to a whole tile.
     pub may_overread: bool,
+    /// Rows of a tile.
+    pub rows: i64,
+    /// Vectors of columns in a tile.
+    pub vectors: i64,
+    /// The axis on which the vectors of a tile are neighbours, where that is not the column axis.
+    pub block_axis: Option<AxisId>,
+    /// Whether the rows of a tile lie side by side, so that all tiles must be whole.
+    pub packed_rows: bool,
 }
 
 /// The contraction in a kernel, if it is one.
@@ -106,7 +104,7 @@ pub fn recognize(kernel: &Kernel) -> Option<Contraction> {
 
 /// The schedule of a contraction whose operands lie ready: loads without guards that walk memory by fixed strides, and
 /// whole tiles of columns side by side.
-pub fn schedule_contraction(kernel: &Kernel) -> Option<ContractionSchedule> {
+pub fn schedule_contraction(kernel: &Kernel, tiling: Tiling) -> Option<ContractionSchedule> {
     let contraction = recognize(kernel)?;
     let load = |id: ExprId| match kernel.expr(id) {
         Expr::Load { parameter, index, guard: None } => Some((*parameter, index)),
@@ -114,12 +112,13 @@ pub fn schedule_contraction(kernel: &Kernel) -> Option<ContractionSchedule> {
     };
     let (rows, columns) = (load(contraction.rows)?, load(contraction.columns)?);
     let stride = |(parameter, index): (_, &Vec<ExprId>), axis| linear_stride(kernel, parameter, index, axis);
-    let packed = is_packed(kernel, columns.1, contraction.column_axis, COLUMN_TILE);
+    let packed = is_packed(kernel, columns.1, contraction.column_axis, tiling.columns());
     let contiguous = stride(columns, contraction.column_axis).and_then(|stride| stride.as_const()) == Some(1);
     if !packed && !contiguous {
         return None;
     }
-    if !is_packed(kernel, rows.1, contraction.row_axis, ROW_TILE) {
+    let packed_rows = is_packed(kernel, rows.1, contraction.row_axis, tiling.rows(COLUMN_VECTORS));
+    if !packed_rows {
         stride(rows, contraction.row_axis)?;
     }
     let mut looped = kernel.reductions[0].axes.clone();
@@ -141,8 +140,32 @@ pub fn schedule_contraction(kernel: &Kernel) -> Option<ContractionSchedule> {
     if !all_affine {
         return None;
     }
-    let may_overread = packed || has_slack(kernel, columns.0, columns.1, contraction.column_axis);
-    Some(ContractionSchedule { contraction, looped, unrolled, may_overread })
+    let may_overread = packed || has_slack(kernel, columns.0, columns.1, tiling);
+    let extent = |axis| kernel.extent(axis).as_const();
+    let is_one_vector = extent(contraction.column_axis) == Some(tiling.lanes);
+    let block_axis = if is_one_vector && !packed_rows { block_axis(kernel, &contraction) } else { None };
+    let row_extent = extent(contraction.row_axis);
+    let (rows, vectors) = match block_axis {
+        Some(axis) => tiling.choose(row_extent, extent(axis).unwrap_or(i64::MAX)),
+        None if packed_rows => (tiling.rows(COLUMN_VECTORS), COLUMN_VECTORS),
+        None if is_one_vector => (tiling.balanced_rows(row_extent, 1), 1),
+        None => (tiling.balanced_rows(row_extent, COLUMN_VECTORS), COLUMN_VECTORS),
+    };
+    Some(ContractionSchedule { contraction, looped, unrolled, may_overread, rows, vectors, block_axis, packed_rows })
+}
+
+/// An outer axis of the columns alone on which neighbouring vectors have a fixed distance, in the columns and wherever the
+/// results go.
+fn block_axis(kernel: &Kernel, contraction: &Contraction) -> Option<AxisId> {
+    let dependencies = kernel.dependencies();
+    let varies = |id: ExprId, axis: AxisId| dependencies[id.0 as usize].contains(&axis);
+    let Expr::Load { parameter, index, .. } = kernel.expr(contraction.columns) else { return None };
+    kernel.outer.iter().copied().find(|&axis| {
+        axis != contraction.column_axis
+            && varies(contraction.columns, axis)
+            && !varies(contraction.rows, axis)
+            && linear_stride(kernel, *parameter, index, axis).and_then(|stride| stride.as_const()).is_some()
+    })
 }
 
 /// Whether an index is that of a packed layout: the last dimension is the position within a tile of `axis`.
@@ -153,11 +176,9 @@ fn is_packed(kernel: &Kernel, index: &[ExprId], axis: AxisId, tile: i64) -> bool
         && matches!(kernel.expr(*size), Expr::Const(size) if size.to_i64() == tile)
 }
 
-/// Whether the last dimension has room for a whole tile after every point of the axis.
-fn has_slack(kernel: &Kernel, parameter: crate::loops::ParameterId, index: &[ExprId], axis: AxisId) -> bool {
+/// Whether the last dimension has room for a whole tile after every point of the column axis.
+fn has_slack(kernel: &Kernel, parameter: crate::loops::ParameterId, index: &[ExprId], tiling: Tiling) -> bool {
     let (Some(&last), Some(size)) = (index.last(), kernel.parameter(parameter).shape.last()) else { return false };
-    let Some((low, high)) = relayout::range(kernel, last) else { return false };
-    let _ = low;
-    let _ = axis;
-    size.provably_ge(&(high + COLUMN_TILE))
+    let Some((_, high)) = relayout::range(kernel, last) else { return false };
+    size.provably_ge(&(high + tiling.columns()))
 }

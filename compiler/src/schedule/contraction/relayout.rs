@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::{COLUMN_TILE, Contraction, ROW_TILE, recognize};
+use super::{COLUMN_VECTORS, Contraction, Tiling, recognize};
 use crate::graph::{Dim, ElementType};
 use crate::loops::{
     Access, Action, AxisId, BinaryOp, BufferId, BufferKind, CompareOp, Expr, ExprId, Kernel, KernelBuilder,
@@ -30,7 +30,7 @@ fn affine(kernel: &Kernel, id: ExprId) -> Option<Affine> {
             let sign = if *op == BinaryOp::Add { 1 } else { -1 };
             for (axis, factor) in b.terms {
                 match a.terms.iter_mut().find(|(other, _)| *other == axis) {
-                    Some((_, total)) => *total += sign * factor,
+                    Some((_, total)) => *total = total.checked_add(sign * factor)?,
                     None => a.terms.push((axis, sign * factor)),
                 }
             }
@@ -44,7 +44,9 @@ fn affine(kernel: &Kernel, id: ExprId) -> Option<Affine> {
                 (None, Some(factor)) if b.terms.is_empty() => (a, factor),
                 _ => return None,
             };
-            sum.terms.iter_mut().for_each(|(_, total)| *total *= factor);
+            for (_, total) in &mut sum.terms {
+                *total = total.checked_mul(factor)?;
+            }
             sum.rest = sum.rest * factor;
             Some(sum)
         }
@@ -64,28 +66,30 @@ pub(super) fn range(kernel: &Kernel, id: ExprId) -> Option<(Dim, Dim)> {
 }
 
 /// Rewrites the launches of contractions so that their operands lie ready, with copies before them where needed.
-pub fn relayout(program: &mut Program) {
+pub fn relayout(program: &mut Program, tiling: Tiling) {
     let steps = std::mem::take(&mut program.steps);
-    program.steps = rewrite(program, steps);
+    program.steps = rewrite(program, steps, tiling);
 }
 
-fn rewrite(program: &mut Program, steps: Vec<Step>) -> Vec<Step> {
+fn rewrite(program: &mut Program, steps: Vec<Step>, tiling: Tiling) -> Vec<Step> {
     let mut result = Vec::with_capacity(steps.len());
     for step in steps {
         let label = step.label;
         let action = match step.action {
             Action::Launch { kernel, mut buffers } => {
                 let kernel = match recognize(&kernel) {
-                    Some(_) => Arc::new(ready(program, (*kernel).clone(), &mut buffers, label, &mut result)),
+                    Some(_) => Arc::new(ready(program, (*kernel).clone(), &mut buffers, label, &mut result, tiling)),
                     None => kernel,
                 };
                 Action::Launch { kernel, buffers }
             }
-            Action::If { condition, then, otherwise } => {
-                Action::If { condition, then: rewrite(program, then), otherwise: rewrite(program, otherwise) }
-            }
+            Action::If { condition, then, otherwise } => Action::If {
+                condition,
+                then: rewrite(program, then, tiling),
+                otherwise: rewrite(program, otherwise, tiling),
+            },
             Action::Loop { counter, count, condition, body } => {
-                Action::Loop { counter, count, condition, body: rewrite(program, body) }
+                Action::Loop { counter, count, condition, body: rewrite(program, body, tiling) }
             }
             other => other,
         };
@@ -100,13 +104,14 @@ fn ready(
     buffers: &mut [BufferId],
     label: u32,
     steps: &mut Vec<Step>,
+    tiling: Tiling,
 ) -> Kernel {
     for rows in [true, false] {
         let Some(contraction) = recognize(&kernel) else { return kernel };
         let layout = if rows {
-            row_layout(program, &kernel, &contraction, buffers)
+            row_layout(program, &kernel, &contraction, buffers, tiling)
         } else {
-            column_layout(program, &kernel, &contraction, buffers)
+            column_layout(program, &kernel, &contraction, buffers, tiling)
         };
         let Some(Layout { parameter, shape, index, copy, kernel: rewritten }) = layout else { continue };
         kernel = rewritten;
@@ -152,12 +157,21 @@ fn is_constant(program: &Program, buffer: BufferId) -> bool {
     matches!(program.buffer(buffer).kind, BufferKind::Constant(_))
 }
 
-fn row_layout(program: &Program, kernel: &Kernel, contraction: &Contraction, buffers: &[BufferId]) -> Option<Layout> {
+fn row_layout(
+    program: &Program,
+    kernel: &Kernel,
+    contraction: &Contraction,
+    buffers: &[BufferId],
+    tiling: Tiling,
+) -> Option<Layout> {
     let (parameter, index, guard) = sole_load(kernel, contraction.rows)?;
-    if guard.is_some() || !is_constant(program, buffers[parameter.0 as usize]) {
+    if let Some(guard) = guard {
+        return bordered(kernel, parameter, index, guard);
+    }
+    if !is_constant(program, buffers[parameter.0 as usize]) {
         return None;
     }
-    packed(kernel, parameter, index, contraction.row_axis, ROW_TILE)
+    packed(kernel, parameter, index, contraction.row_axis, tiling.rows(COLUMN_VECTORS))
 }
 
 fn column_layout(
@@ -165,6 +179,7 @@ fn column_layout(
     kernel: &Kernel,
     contraction: &Contraction,
     buffers: &[BufferId],
+    tiling: Tiling,
 ) -> Option<Layout> {
     let (parameter, index, guard) = sole_load(kernel, contraction.columns)?;
     let axis = contraction.column_axis;
@@ -175,9 +190,9 @@ fn column_layout(
         return None;
     }
     if guard.is_none() && alone {
-        return packed(kernel, parameter, index, axis, COLUMN_TILE);
+        return packed(kernel, parameter, index, axis, tiling.columns());
     }
-    padded(kernel, parameter, index, guard.map(|(condition, _)| condition), axis)
+    padded(kernel, parameter, index, guard, axis, tiling.columns())
 }
 
 /// The layout in which tiles of `axis`, which is one dimension of the parameter, come last.
@@ -213,15 +228,26 @@ fn packed(kernel: &Kernel, parameter: ParameterId, index: &[ExprId], axis: AxisI
     Some(Layout { parameter, shape: new_shape, index: new_index, copy: copy.finish(), kernel: rewritten })
 }
 
-/// The dimensions whose range a guard checks; `None` where it checks anything else.
-fn guarded_dims(kernel: &Kernel, guard: ExprId, index: &[ExprId]) -> Option<Vec<bool>> {
+/// The dimensions that a guard compares with their bounds; `None` where it checks anything else.
+fn guarded_dims(kernel: &Kernel, parameter: ParameterId, guard: ExprId, index: &[ExprId]) -> Option<Vec<bool>> {
+    let shape = &kernel.parameter(parameter).shape;
+    let is_bound = |id: ExprId, bound: &Dim| match kernel.expr(id) {
+        Expr::Const(scalar) => bound.as_const() == Some(scalar.to_i64()),
+        Expr::Dim(dim) => dim == bound,
+        _ => false,
+    };
     let mut guarded = vec![false; index.len()];
     let mut stack = vec![guard];
     while let Some(id) = stack.pop() {
         match kernel.expr(id) {
             Expr::Binary(BinaryOp::And, a, b) => stack.extend([*a, *b]),
-            Expr::Compare(CompareOp::Ge | CompareOp::Lt, a, _) => {
+            Expr::Compare(op @ (CompareOp::Ge | CompareOp::Lt), a, b) => {
                 let dim = index.iter().position(|id| id == a)?;
+                let lower = *op == CompareOp::Ge;
+                let bound = if lower { Dim::constant(0) } else { shape[dim].clone() };
+                if !is_bound(*b, &bound) {
+                    return None;
+                }
                 guarded[dim] = true;
             }
             Expr::Const(scalar) if scalar.bits != 0 => {}
@@ -231,25 +257,65 @@ fn guarded_dims(kernel: &Kernel, guard: ExprId, index: &[ExprId]) -> Option<Vec<
     Some(guarded)
 }
 
+/// The layout with everything that a guarded load reaches beyond the tensor written out around it.
+fn bordered(
+    kernel: &Kernel,
+    parameter: ParameterId,
+    index: &[ExprId],
+    (guard, otherwise): (ExprId, Scalar),
+) -> Option<Layout> {
+    let shape = kernel.parameter(parameter).shape.clone();
+    let guarded = guarded_dims(kernel, parameter, guard, index)?;
+    let mut rewritten = kernel.clone();
+    let (mut new_shape, mut new_index, mut lows) = (shape.clone(), index.to_vec(), vec![None; index.len()]);
+    for d in (0..index.len()).filter(|&d| guarded[d]) {
+        let (low, high) = range(kernel, index[d])?;
+        let low_id = append(&mut rewritten, Expr::Dim(low.clone()));
+        new_shape[d] = high - &low + 1;
+        new_index[d] = append(&mut rewritten, Expr::Binary(BinaryOp::Sub, index[d], low_id));
+        lows[d] = Some(low);
+    }
+    let mut copy = KernelBuilder::new("pad");
+    let source = copy.parameter(ElementType::F32, &shape, Access::Read);
+    let target = copy.parameter(ElementType::F32, &new_shape, Access::Write);
+    let axes = copy.outer_axes(&new_shape);
+    let mut from = axes.clone();
+    let mut inside: Option<ExprId> = None;
+    for (d, low) in lows.iter().enumerate() {
+        let Some(low) = low else { continue };
+        let low = copy.dim(low);
+        from[d] = copy.add(axes[d], low);
+        let fits = copy.in_range(from[d], &shape[d]);
+        inside = Some(match inside {
+            None => fits,
+            Some(inside) => copy.and(inside, fits),
+        });
+    }
+    let value = copy.load_where(source, &from, inside?, otherwise);
+    copy.store(target, &axes, value);
+    Some(Layout { parameter, shape: new_shape, index: new_index, copy: copy.finish(), kernel: rewritten })
+}
+
 fn padded(
     kernel: &Kernel,
     parameter: ParameterId,
     index: &[ExprId],
-    guard: Option<ExprId>,
+    guard: Option<(ExprId, Scalar)>,
     axis: AxisId,
+    slack: i64,
 ) -> Option<Layout> {
     let shape = kernel.parameter(parameter).shape.clone();
     let guarded = match guard {
-        Some(guard) => guarded_dims(kernel, guard, index)?,
+        Some((guard, _)) => guarded_dims(kernel, parameter, guard, index)?,
         None => vec![false; index.len()],
     };
     let forms = index.iter().map(|&id| affine(kernel, id)).collect::<Option<Vec<_>>>();
     let last = index.len() - 1;
     // The column axis must be in the last dimension alone, moving forward.
-    for (d, &id) in index.iter().enumerate() {
+    for d in 0..index.len() {
         let moves = match &forms {
             Some(forms) => forms[d].terms.iter().any(|(other, factor)| *other == axis && *factor != 0),
-            None => return padded_unknown(kernel, id),
+            None => return None,
         };
         if moves != (d == last) {
             return None;
@@ -278,13 +344,13 @@ fn padded(
             new_shape.push(high - &low + 1);
             new_index.push(shifted);
         } else if stride == 1 {
-            new_shape.push(high - &low + 1 + COLUMN_TILE);
+            new_shape.push(high - &low + 1 + slack);
             new_index.push(shifted);
         } else {
             // shifted = stride * column + others; split by remainder.
             let stride_dim = Dim::constant(stride);
             new_shape.push(stride_dim.clone());
-            new_shape.push((high - &low).floor_div(&stride_dim) + 1 + COLUMN_TILE);
+            new_shape.push((high - &low).floor_div(&stride_dim) + 1 + slack);
             let column = append(&mut rewritten, Expr::Axis(axis));
             let factor = append(&mut rewritten, Expr::Const(Scalar::from_i64(ElementType::I64, stride)));
             let part = append(&mut rewritten, Expr::Binary(BinaryOp::Mul, column, factor));
@@ -321,13 +387,10 @@ fn padded(
         }
         from.push(position);
     }
-    let value = copy.load_where(source, &from, inside?, Scalar::from_i64(ElementType::F32, 0));
+    let otherwise = guard.map_or(Scalar::from_i64(ElementType::F32, 0), |(_, otherwise)| otherwise);
+    let value = copy.load_where(source, &from, inside?, otherwise);
     copy.store(target, &axes, value);
     Some(Layout { parameter, shape: new_shape, index: new_index, copy: copy.finish(), kernel: rewritten })
-}
-
-fn padded_unknown(_kernel: &Kernel, _id: ExprId) -> Option<Layout> {
-    None
 }
 
 /// Adds an expression, or finds an equal one.

@@ -1,15 +1,4 @@
-//! Contractions in register tiles.
-//!
-//! ```text
-//! for batch axes, for tiles of columns, for tiles of rows {
-//!     accumulators = 0
-//!     for looped reduction axes { for written-out points { accumulators += splat(rows[i]) * columns[j] } }
-//!     stores of every row and vector of columns, with the accumulator as the reduction's result
-//! }
-//! ```
-//!
-//! Row tiles are innermost: a panel of columns stays in the first-level cache while the rows stream past. The builder's
-//! order is the schedule, so these functions are compiled without optimization of their own.
+//! The reduction of a register tile: addresses that move by fixed strides, and multiply-adds.
 
 use std::collections::HashMap;
 
@@ -17,21 +6,11 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
 
-use super::kernel::KernelEmitter;
+use super::{Tile, displacement};
+use crate::codegen::clif::kernel::KernelEmitter;
 use crate::graph::{Dim, ElementType};
 use crate::loops::{AxisId, BinaryOp, Expr, ExprId, ParameterId, Scalar};
-use crate::schedule::contraction::{COLUMN_TILE, COLUMN_VECTORS, ROW_TILE};
 use crate::schedule::{ContractionSchedule, linear_stride};
-
-/// The size of one register tile.
-#[derive(Clone, Copy)]
-struct Tile {
-    rows: i64,
-    /// Vectors of columns; 0 for a single column in scalar registers.
-    vectors: i64,
-    /// How many columns are stored, where fewer than the tile has.
-    valid: Option<Value>,
-}
 
 /// One operand: where it is and how it moves.
 struct Operand {
@@ -39,93 +18,23 @@ struct Operand {
     index: Vec<ExprId>,
 }
 
-/// A distance that loads can have as a displacement, several of them together still within 32 bits.
-fn displacement(bytes: i64) -> Option<i32> {
-    i32::try_from(bytes).ok().filter(|bytes| bytes.unsigned_abs() <= 1 << 29)
+/// How far a written-out point is from the current position.
+#[derive(Clone, Copy)]
+enum Shift {
+    Bytes(i32),
+    Value(Value),
 }
 
+/// What the innermost loop needs.
+struct Body<'a> {
+    tile: Tile,
+    row_step: Result<i64, Value>,
+    /// Bytes from one vector of columns to the next.
+    vector_step: i64,
+    points: Vec<(Shift, Shift)>,
+    accumulators: &'a [Variable],
+}
 impl KernelEmitter<'_, '_> {
-    /// Emits the whole kernel as register tiles over `begin..end` of the first outer axis.
-    pub fn contraction(&mut self, schedule: &ContractionSchedule, begin: Value, end: Value) -> Result<(), String> {
-        self.contraction_outer(schedule, 0, begin, end)
-    }
-
-    fn axis_range(&mut self, level_axis: AxisId, begin: Value, end: Value) -> (Value, Value) {
-        if self.kernel.outer.first() == Some(&level_axis) {
-            (begin, end)
-        } else {
-            let extent = self.kernel.extent(level_axis).clone();
-            (self.index(0), self.dim(&extent))
-        }
-    }
-
-    fn contraction_outer(
-        &mut self,
-        schedule: &ContractionSchedule,
-        level: usize,
-        begin: Value,
-        end: Value,
-    ) -> Result<(), String> {
-        let contraction = &schedule.contraction;
-        let kernel = self.kernel;
-        let Some(&axis) = kernel.outer.get(level) else { return self.column_tiles(schedule, begin, end) };
-        if axis == contraction.row_axis || axis == contraction.column_axis {
-            return self.contraction_outer(schedule, level + 1, begin, end);
-        }
-        let (start, stop) = self.axis_range(axis, begin, end);
-        self.repeat(start, stop, 1, |emitter, position| {
-            emitter.positions[axis.0 as usize] = Some(position);
-            emitter.contraction_outer(schedule, level + 1, begin, end)
-        })
-    }
-
-    fn column_tiles(&mut self, schedule: &ContractionSchedule, begin: Value, end: Value) -> Result<(), String> {
-        let axis = schedule.contraction.column_axis;
-        let (start, stop) = self.axis_range(axis, begin, end);
-        let length = self.builder.ins().isub(stop, start);
-        let whole = self.builder.ins().band_imm_s(length, -COLUMN_TILE);
-        let middle = self.builder.ins().iadd(start, whole);
-        let full = Tile { rows: 0, vectors: COLUMN_VECTORS, valid: None };
-        self.repeat(start, middle, COLUMN_TILE, |emitter, position| {
-            emitter.positions[axis.0 as usize] = Some(position);
-            emitter.row_tiles(schedule, full, begin, end)
-        })?;
-        // A packed layout has whole tiles from multiples of the tile only, which `start` is when it is 0.
-        if schedule.may_overread {
-            return self.repeat(middle, stop, COLUMN_TILE, |emitter, position| {
-                emitter.positions[axis.0 as usize] = Some(position);
-                let valid = emitter.builder.ins().isub(stop, position);
-                emitter.row_tiles(schedule, Tile { valid: Some(valid), ..full }, begin, end)
-            });
-        }
-        self.repeat(middle, stop, 1, |emitter, position| {
-            emitter.positions[axis.0 as usize] = Some(position);
-            emitter.row_tiles(schedule, Tile { rows: 0, vectors: 0, valid: None }, begin, end)
-        })
-    }
-
-    fn row_tiles(
-        &mut self,
-        schedule: &ContractionSchedule,
-        tile: Tile,
-        begin: Value,
-        end: Value,
-    ) -> Result<(), String> {
-        let axis = schedule.contraction.row_axis;
-        let (start, stop) = self.axis_range(axis, begin, end);
-        let length = self.builder.ins().isub(stop, start);
-        let whole = self.builder.ins().band_imm_s(length, -ROW_TILE);
-        let middle = self.builder.ins().iadd(start, whole);
-        self.repeat(start, middle, ROW_TILE, |emitter, position| {
-            emitter.positions[axis.0 as usize] = Some(position);
-            emitter.tile(schedule, Tile { rows: ROW_TILE, ..tile })
-        })?;
-        self.repeat(middle, stop, 1, |emitter, position| {
-            emitter.positions[axis.0 as usize] = Some(position);
-            emitter.tile(schedule, Tile { rows: 1, ..tile })
-        })
-    }
-
     fn load_operand(&self, id: ExprId) -> Result<Operand, String> {
         match self.kernel.expr(id) {
             Expr::Load { parameter, index, .. } => Ok(Operand { parameter: *parameter, index: index.clone() }),
@@ -148,7 +57,7 @@ impl KernelEmitter<'_, '_> {
         Ok(stride * 4)
     }
 
-    fn tile(&mut self, schedule: &ContractionSchedule, tile: Tile) -> Result<(), String> {
+    pub(super) fn tile(&mut self, schedule: &ContractionSchedule, tile: Tile) -> Result<(), String> {
         let contraction = &schedule.contraction;
         let (rows, columns) = (self.load_operand(contraction.rows)?, self.load_operand(contraction.columns)?);
         // Positions of the reduction are 0 in the bases; loops and written-out points move from there.
@@ -169,7 +78,14 @@ impl KernelEmitter<'_, '_> {
             accumulators.push(self.declare(start));
         }
         let points = self.points(schedule, &rows, &columns)?;
-        let body = Body { tile, row_step, points, accumulators: &accumulators };
+        let lane_bytes = 4 * i64::from(self.features.lanes);
+        let vector_step = match schedule.block_axis {
+            Some(axis) => {
+                self.operand_stride(&columns, axis)?.as_const().ok_or("a block of columns without a stride")?
+            }
+            None => lane_bytes,
+        };
+        let body = Body { tile, row_step, vector_step, points, accumulators: &accumulators };
         self.reduction_loops(&schedule.looped, (&rows, row_base), (&columns, column_base), &body)?;
         let values: Vec<Value> = accumulators.iter().map(|&variable| self.builder.use_var(variable)).collect();
         self.tile_stores(schedule, tile, &values)
@@ -328,8 +244,11 @@ impl KernelEmitter<'_, '_> {
             let columns: Vec<Value> = (0..width)
                 .map(|j| {
                     let ty = if vectors > 0 { vector_type } else { types::F32 };
-                    let bytes = offset + (j * 4 * i64::from(self.features.lanes)) as i32;
-                    self.builder.ins().load(ty, Self::flags(), address, bytes)
+                    let (address, offset) = match displacement(j * body.vector_step) {
+                        Some(bytes) => self.shifted(address, offset, Shift::Bytes(bytes)),
+                        None => (self.builder.ins().iadd_imm_s(address, j * body.vector_step), offset),
+                    };
+                    self.builder.ins().load(ty, Self::flags(), address, offset)
                 })
                 .collect();
             for (i, &(address, offset)) in row_addresses.iter().enumerate() {
@@ -361,72 +280,4 @@ impl KernelEmitter<'_, '_> {
             Shift::Value(bytes) => (self.builder.ins().iadd(address, bytes), offset),
         }
     }
-
-    /// Stores a tile, with the accumulators as results of the reduction.
-    fn tile_stores(&mut self, schedule: &ContractionSchedule, tile: Tile, values: &[Value]) -> Result<(), String> {
-        let contraction = &schedule.contraction;
-        let (row_axis, column_axis) = (contraction.row_axis.0 as usize, contraction.column_axis.0 as usize);
-        let (first_row, first_column) = (self.positions[row_axis], self.positions[column_axis]);
-        let (Some(first_row), Some(first_column)) = (first_row, first_column) else {
-            return Err("a tile has a place".into());
-        };
-        let lanes = i64::from(self.features.lanes);
-        let width = tile.vectors.max(1);
-        for (number, &value) in values.iter().enumerate() {
-            let (i, j) = (number as i64 / width, number as i64 % width);
-            self.positions[row_axis] = Some(self.builder.ins().iadd_imm_s(first_row, i));
-            if tile.vectors == 0 || tile.valid.is_none() {
-                self.positions[column_axis] = Some(self.builder.ins().iadd_imm_s(first_column, j * lanes));
-                self.vector = (tile.vectors > 0).then_some(contraction.column_axis);
-                self.store_point(value)?;
-                self.vector = None;
-                continue;
-            }
-            let valid = tile.valid.unwrap_or(first_column);
-            for lane in 0..lanes {
-                let (block, exit) = (self.builder.create_block(), self.builder.create_block());
-                let column = j * lanes + lane;
-                let inside = self.builder.ins().icmp_imm_s(IntCC::SignedGreaterThan, valid, column);
-                self.builder.ins().brif(inside, block, &[], exit, &[]);
-                self.builder.switch_to_block(block);
-                self.builder.seal_block(block);
-                self.positions[column_axis] = Some(self.builder.ins().iadd_imm_s(first_column, column));
-                let scalar = self.builder.ins().extractlane(value, lane as u8);
-                self.store_point(scalar)?;
-                self.builder.ins().jump(exit, &[]);
-                self.builder.seal_block(exit);
-                self.builder.switch_to_block(exit);
-            }
-        }
-        self.positions[row_axis] = Some(first_row);
-        self.positions[column_axis] = Some(first_column);
-        Ok(())
-    }
-
-    fn store_point(&mut self, value: Value) -> Result<(), String> {
-        let kernel = self.kernel;
-        self.reduced[0] = Some(value);
-        // Values computed before belong to the tile's first row and column.
-        let outside = std::mem::replace(&mut self.scopes, vec![HashMap::new()]);
-        for store in &kernel.stores {
-            self.store(store)?;
-        }
-        self.scopes = outside;
-        Ok(())
-    }
-}
-
-/// How far a written-out point is from the current position.
-#[derive(Clone, Copy)]
-enum Shift {
-    Bytes(i32),
-    Value(Value),
-}
-
-/// What the innermost loop needs.
-struct Body<'a> {
-    tile: Tile,
-    row_step: Result<i64, Value>,
-    points: Vec<(Shift, Shift)>,
-    accumulators: &'a [Variable],
 }
