@@ -33,6 +33,13 @@ pub fn parse(text: &str) -> Result<Model, ParseError> {
 /// Deeper nesting of regions is refused.
 const MAX_DEPTH: usize = 64;
 
+/// What is written of a node's output.
+struct Output {
+    name: String,
+    ty: Type,
+    known: Option<Vec<Dim>>,
+}
+
 struct Parser<'t> {
     cursor: Cursor<'t>,
     model: Model,
@@ -172,7 +179,7 @@ impl Parser<'_> {
     /// `"y": type, _ = domain::Operator-version("x", _) {attribute = 1} region { ... }`
     fn node(&mut self) -> Parsed<Node> {
         // The outputs are defined after the inputs and regions have been read.
-        let mut outputs: Vec<Option<(String, Type, Option<Vec<Dim>>)>> = Vec::new();
+        let mut outputs: Vec<Option<Output>> = Vec::new();
         loop {
             outputs.push(if self.cursor.eat("_") { None } else { Some(self.output()?) });
             if !self.cursor.eat(",") {
@@ -213,10 +220,10 @@ impl Parser<'_> {
             }
         }
         self.regions(&mut attributes)?;
-        let label = outputs.iter().flatten().next().map_or(name.clone(), |(name, ..)| name.clone());
+        let label = outputs.iter().flatten().next().map_or(name.clone(), |output| output.name.clone());
         let mut ids = Vec::new();
         for output in outputs {
-            let Some((name, ty, known)) = output else {
+            let Some(Output { name, ty, known }) = output else {
                 ids.push(None);
                 continue;
             };
@@ -229,14 +236,14 @@ impl Parser<'_> {
         Ok(Node { name: label, operator, version, inputs, outputs: ids, attributes })
     }
 
-    fn output(&mut self) -> Parsed<(String, Type, Option<Vec<Dim>>)> {
+    fn output(&mut self) -> Parsed<Output> {
         let name = self.cursor.string()?;
         if !self.cursor.eat(":") {
-            return Ok((name, Type::Unknown, None));
+            return Ok(Output { name, ty: Type::Unknown, known: None });
         }
         let ty = self.ty()?;
         let known = if self.cursor.eat("==") { Some(self.dims()?) } else { None };
-        Ok((name, ty, known))
+        Ok(Output { name, ty, known })
     }
 
     /// `name { ... }`, any number of times.

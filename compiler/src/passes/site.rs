@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::graph::{Dim, ElementType, Model, Node, Region, Tensor, TensorType, ValueId};
+use crate::graph::{Dim, Model, Node, Region, Tensor, TensorType, ValueId};
 use crate::shape;
 
 /// Where the node that defines a value stands.
@@ -57,22 +57,6 @@ impl<'m> Site<'m> {
         }
     }
 
-    /// The node that computes a value, if it is not an input or a constant.
-    pub fn definition(&self, id: ValueId) -> Option<&Node> {
-        let place = (*self.definitions.get(id.0 as usize)?)?;
-        self.levels.get(place.level)?.get(place.index)
-    }
-
-    /// The node that computes a value, if it is of that operator of the default domain.
-    pub fn defined_by(&self, id: ValueId, operator: &str) -> Option<&Node> {
-        self.definition(id).filter(|node| node.is(operator))
-    }
-
-    /// As [`Site::defined_by`], where the value is used only once, so that the node goes when that use does.
-    pub fn only_for(&self, id: ValueId, operator: &str) -> Option<&Node> {
-        self.defined_by(id, operator).filter(|_| self.uses(id) == 1)
-    }
-
     /// How often a value is used.
     pub fn uses(&self, id: ValueId) -> u32 {
         self.uses.get(id.0 as usize).copied().unwrap_or(0)
@@ -120,16 +104,6 @@ impl<'m> Site<'m> {
     /// The shape of a value, where its rank is known.
     pub fn shape(&self, id: ValueId) -> Option<&[Dim]> {
         self.tensor(id)?.shape.as_deref()
-    }
-
-    /// The element type of a value.
-    pub fn element(&self, id: ValueId) -> Option<ElementType> {
-        Some(self.tensor(id)?.element)
-    }
-
-    /// Whether an element type has the precision that combining constants takes.
-    pub fn is_precise(&self, id: ValueId) -> bool {
-        matches!(self.element(id), Some(ElementType::F32 | ElementType::F64))
     }
 
     /// Whether a value is an output of the main graph.
