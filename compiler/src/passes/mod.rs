@@ -2,13 +2,22 @@
 //!
 //! The model has been inferred, and stays so: what a pass adds is inferred at once, and a value that stays keeps its type.
 
+mod casts;
+mod channel_affine;
+mod clips;
 mod common_subexpressions;
 mod constant_conditions;
+mod conv_padding;
 mod dead_code;
+mod hoisting;
 mod identities;
 mod patch;
+mod reduction;
 mod rewrite;
 mod site;
+mod strength;
+mod transposes;
+mod views;
 
 use crate::error::{Error, Stage};
 use crate::graph::{Model, verify};
@@ -42,7 +51,15 @@ const fn whole(name: &'static str, pass: fn(&mut Model) -> usize) -> Pass {
 /// THE list: the passes in the order of a round.
 pub static PASSES: &[Pass] = &[
     rule("constant-conditions", constant_conditions::rule),
+    whole("hoisting", hoisting::run),
     rule("identities", identities::rule),
+    rule("casts", casts::rule),
+    rule("views", views::rule),
+    rule("transposes", transposes::rule),
+    rule("strength", strength::rule),
+    rule("clips", clips::rule),
+    rule("conv-padding", conv_padding::rule),
+    rule("channel-affine", channel_affine::rule),
     whole("common-subexpressions", common_subexpressions::run),
     whole("dead-code", dead_code::run),
 ];

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::site::Site;
-use crate::graph::{Attribute, Node, OperatorName, Region, Type, ValueId};
+use crate::graph::{Attribute, Node, OperatorName, Region, Tensor, Type, ValueId};
 
 /// New nodes in the place of one node, and values that take the place of its outputs.
 ///
@@ -33,6 +33,12 @@ impl Patch {
         Some(self)
     }
 
+    /// Adds a constant.
+    pub fn constant(&self, site: &mut Site<'_>, tensor: Tensor) -> ValueId {
+        let name = site.fresh_name(&self.label);
+        site.model.add_constant(name, tensor)
+    }
+
     /// Adds a node of the default domain with one output; gives the output. `None` where the node is not possible.
     pub fn add(
         &mut self,
@@ -55,6 +61,11 @@ impl Patch {
                 attributes,
             },
         )
+    }
+
+    /// Adds a node like `model` with other inputs; gives its only output.
+    pub fn add_like(&mut self, site: &mut Site<'_>, model: &Node, inputs: &[Option<ValueId>]) -> Option<ValueId> {
+        self.push(site, Node { inputs: inputs.to_vec(), outputs: vec![None], ..model.clone() })
     }
 
     /// Adds a node whose only output is new.

@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::graph::{Dim, Model, Node, Region, Tensor, TensorType, ValueId};
+use crate::codegen::may_grow;
+use crate::graph::{Dim, ElementType, Model, Node, Region, Tensor, TensorType, ValueId};
 use crate::shape;
 
 /// Where the node that defines a value stands.
@@ -32,12 +33,6 @@ pub struct Site<'m> {
     problem: Option<String>,
 }
 
-/// Results up to this size count as foldable whatever their inputs are.
-const FREE_BYTES: i64 = 1 << 20;
-
-/// Larger results do where they are at most this many times as large as the inputs.
-const MAX_GROWTH: i64 = 2;
-
 impl<'m> Site<'m> {
     pub(super) fn new(model: &'m mut Model, graph: &Region) -> Self {
         let mut uses = vec![0; model.values.len()];
@@ -55,6 +50,22 @@ impl<'m> Site<'m> {
             outputs,
             problem: None,
         }
+    }
+
+    /// The node that computes a value, if it is not an input or a constant.
+    pub fn definition(&self, id: ValueId) -> Option<&Node> {
+        let place = (*self.definitions.get(id.0 as usize)?)?;
+        self.levels.get(place.level)?.get(place.index)
+    }
+
+    /// The node that computes a value, if it is one of those operators of the default domain.
+    pub fn defined_by(&self, id: ValueId, operators: &[&str]) -> Option<Node> {
+        self.definition(id).filter(|node| operators.iter().any(|operator| node.is(operator))).cloned()
+    }
+
+    /// As [`Site::defined_by`], where the value is used only once, so that the node goes when that use does.
+    pub fn only_for(&self, id: ValueId, operators: &[&str]) -> Option<Node> {
+        if self.uses(id) == 1 { self.defined_by(id, operators) } else { None }
     }
 
     /// How often a value is used.
@@ -104,6 +115,21 @@ impl<'m> Site<'m> {
     /// The shape of a value, where its rank is known.
     pub fn shape(&self, id: ValueId) -> Option<&[Dim]> {
         self.tensor(id)?.shape.as_deref()
+    }
+
+    /// The element type of a value.
+    pub fn element(&self, id: ValueId) -> Option<ElementType> {
+        Some(self.tensor(id)?.element)
+    }
+
+    /// The shape of a value, all of it numbers.
+    pub fn static_shape(&self, id: ValueId) -> Option<Vec<i64>> {
+        self.shape(id)?.iter().map(Dim::as_const).collect()
+    }
+
+    /// Whether a value is of a type in which constants can be combined without a loss that shows.
+    pub fn is_precise(&self, id: ValueId) -> bool {
+        matches!(self.element(id), Some(ElementType::F32 | ElementType::F64))
     }
 
     /// Whether a value is an output of the main graph.
@@ -220,7 +246,7 @@ impl<'m> Site<'m> {
             ids.iter().flatten().try_fold(0i64, |sum, &id| Some(sum.saturating_add(self.bytes(id)?)))
         };
         let (Some(before), Some(after)) = (bytes(&node.inputs), bytes(&node.outputs)) else { return false };
-        after <= FREE_BYTES || after <= before.saturating_mul(MAX_GROWTH)
+        may_grow(before, after)
     }
 
     /// Bytes of a value of static shape.
