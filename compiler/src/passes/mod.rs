@@ -6,6 +6,7 @@ mod casts;
 mod channel_affine;
 mod clips;
 mod common_subexpressions;
+mod composites;
 mod constant_conditions;
 mod conv_padding;
 mod dead_code;
@@ -16,6 +17,8 @@ mod reduction;
 mod rewrite;
 mod site;
 mod strength;
+#[cfg(test)]
+mod tests;
 mod transposes;
 mod views;
 
@@ -57,6 +60,11 @@ pub static PASSES: &[Pass] = &[
     rule("views", views::rule),
     rule("transposes", transposes::rule),
     rule("strength", strength::rule),
+    rule("gelu", composites::gelu),
+    rule("swish", composites::swish),
+    rule("softmax", composites::softmax),
+    rule("layer-norm", composites::layer_norm),
+    rule("layer-norm-affine", composites::layer_norm_affine),
     rule("clips", clips::rule),
     rule("conv-padding", conv_padding::rule),
     rule("channel-affine", channel_affine::rule),

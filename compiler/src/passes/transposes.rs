@@ -112,7 +112,8 @@ fn common_order(site: &Site<'_>, inputs: &[Option<ValueId>]) -> Option<Vec<usize
     for &value in inputs.iter().flatten() {
         match transposed(site, value) {
             Some((_, order)) if common.as_ref().is_none_or(|common| *common == order) => {
-                saves |= site.uses(value) == 1;
+                let here = inputs.iter().filter(|input| **input == Some(value)).count();
+                saves |= site.uses(value) as usize == here;
                 common = Some(order);
             }
             Some(_) => return None,
