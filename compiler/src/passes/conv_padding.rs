@@ -1,7 +1,8 @@
-//! Lets a Conv do the padding of the Pad before it.
+//! Lets a Conv do the padding of the Pad before it, also through a Transpose between them.
 
 use super::patch::Patch;
 use super::site::Site;
+use super::transposes;
 use crate::graph::{Attribute, Node, ValueId};
 
 /// The Conv with longer pads.
@@ -9,9 +10,16 @@ pub fn rule(site: &mut Site<'_>, node: &Node) -> Option<Patch> {
     if !node.is("Conv") {
         return None;
     }
-    let pad = site.only_for(node.input(0)?, &["Pad"])?;
     let rank = site.shape(node.input(0)?)?.len();
-    let added = pads(site, &pad, rank)?;
+    let transpose = site.only_for(node.input(0)?, &["Transpose"]);
+    let padded = transpose.as_ref().map_or(node.input(0), |transpose| transpose.input(0))?;
+    let pad = site.only_for(padded, &["Pad"])?;
+    let mut added = pads(site, &pad, rank)?;
+    if let Some(transpose) = &transpose {
+        let order = transposes::order(site, transpose)?;
+        added =
+            [0, rank].iter().flat_map(|side| order.iter().map(|axis| added[side + axis]).collect::<Vec<_>>()).collect();
+    }
     let (before, after) = added.split_at(rank);
     let is_spatial = before[..2].iter().chain(&after[..2]).all(|&pad| pad == 0);
     if !is_spatial || added.iter().any(|&pad| pad < 0) || !pads_zeros(site, &pad) {
@@ -27,11 +35,14 @@ pub fn rule(site: &mut Site<'_>, node: &Node) -> Option<Patch> {
         .zip(before[2..].iter().chain(&after[2..]))
         .map(|(own, added)| own.checked_add(*added))
         .collect::<Option<_>>()?;
+    let mut patch = Patch::at(node);
     let mut changed = node.clone();
     changed.inputs[0] = pad.input(0);
+    if let Some(transpose) = &transpose {
+        changed.inputs[0] = Some(patch.add_like(site, transpose, &[pad.input(0)])?);
+    }
     changed.attributes.remove("auto_pad");
     changed.attributes.insert("pads".into(), Attribute::Ints(sums));
-    let mut patch = Patch::at(node);
     let value = patch.push(site, changed)?;
     patch.replace(node, value)
 }

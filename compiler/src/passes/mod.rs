@@ -12,6 +12,7 @@ mod conv_padding;
 mod dead_code;
 mod hoisting;
 mod identities;
+mod input_scale;
 mod patch;
 mod reduction;
 mod rewrite;
@@ -57,7 +58,9 @@ pub static PASSES: &[Pass] = &[
     whole("hoisting", hoisting::run),
     rule("identities", identities::rule),
     rule("casts", casts::rule),
-    rule("views", views::rule),
+    rule("views", views::merge),
+    rule("constant-shapes", views::constant_shape),
+    rule("views-sink", views::sink),
     rule("transposes", transposes::rule),
     rule("strength", strength::rule),
     rule("gelu", composites::gelu),
@@ -68,6 +71,7 @@ pub static PASSES: &[Pass] = &[
     rule("clips", clips::rule),
     rule("conv-padding", conv_padding::rule),
     rule("channel-affine", channel_affine::rule),
+    rule("input-scale", input_scale::rule),
     whole("common-subexpressions", common_subexpressions::run),
     whole("dead-code", dead_code::run),
 ];

@@ -302,6 +302,81 @@ fn views_merge() {
     assert_eq!(same(&model(&[], body)), ["Reshape", "Neg"]);
 }
 
+#[test]
+fn views_and_transposes_leave_the_way_of_arithmetic() {
+    let body = r#"
+        input "x": f32[n, 5, 2]
+        const "one": i64[1] = [1]
+        const "two": i64[1] = [2]
+        const "shape": i64[2] = [-1, 4]
+        "a": ? = Unsqueeze-13("x", "one")
+        "b": ? = Transpose-13("a") {perm = [0, 3, 1, 2]}
+        "c": ? = Conv-11("b", "w")
+        "d": ? = Squeeze-13("c", "two")
+        "e": ? = Add-14("d", "bias")
+        "f": ? = Relu-14("e")
+        "g": ? = Transpose-13("f") {perm = [0, 2, 1]}
+        "h": ? = Unsqueeze-13("g", "one")
+        "i": ? = Transpose-13("h") {perm = [0, 3, 1, 2]}
+        "j": ? = Conv-11("i", "v")
+        "k": ? = Transpose-13("j") {perm = [0, 2, 3, 1]}
+        "l": ? = Squeeze-13("k", "one")
+        "m": ? = Reshape-13("l", "shape")
+        "y": ? = Tanh-13("m")
+        output "y""#;
+    let left = same(&model(&[("w", &[4, 2, 1, 3]), ("v", &[4, 4, 1, 2]), ("bias", &[1, 4, 1])], body));
+    assert_eq!(left.iter().filter(|name| *name == "Transpose").count(), 2, "{left:?}");
+    assert!(!left.contains(&"Add".to_owned()), "{left:?}");
+}
+
+#[test]
+fn factors_before_contractions_go_into_weights() {
+    let body = r#"
+        input "x": f32[n, 2, 5, 5]
+        const "half": f32[] = [0.5]
+        "a": ? = Mul-14("x", "half")
+        "b": ? = Conv-11("a", "w") {pads = [1, 1, 1, 1]}
+        "c": ? = Mul-14("channels", "b")
+        "d": ? = Relu-14("c")
+        "e": ? = Mul-14("d", "channels")
+        "y": ? = Conv-11("e", "u")
+        "f": ? = Mul-14("y", "columns")
+        "g": ? = MatMul-13("f", "v")
+        output "g""#;
+    let constants: &[(&str, &[i64])] =
+        &[("w", &[4, 2, 3, 3]), ("u", &[3, 4, 1, 1]), ("v", &[5, 2]), ("channels", &[4, 1, 1]), ("columns", &[1, 5])];
+    let left = same(&model(constants, body));
+    assert_eq!(left.iter().filter(|name| *name != "Mul").collect::<Vec<_>>(), ["Conv", "Relu", "Conv", "MatMul"]);
+}
+
+#[test]
+fn a_transpose_between_padding_and_convolution_moves() {
+    let body = r#"
+        input "x": f32[n, 5, 5, 2]
+        const "pads": i64[8] = [0, 1, 2, 0, 0, 0, 1, 0]
+        "a": ? = Pad-13("x", "pads")
+        "b": ? = Transpose-13("a") {perm = [0, 3, 1, 2]}
+        "y": ? = Conv-11("b", "w")
+        output "y""#;
+    assert_eq!(same(&model(&[("w", &[4, 2, 3, 3])], body)), ["Transpose", "Conv"]);
+}
+
+#[test]
+fn shapes_that_follow_from_the_input_are_constants() {
+    let body = r#"
+        input "x": f32[n, m, 12]
+        const "heads": i64[2] = [3, 4]
+        const "zero": i64[1] = [0]
+        const "two": i64[1] = [2]
+        "s": ? = Shape-13("x")
+        "t": ? = Slice-13("s", "zero", "two")
+        "u": ? = Concat-13("t", "heads") {axis = 0}
+        "a": ? = Reshape-13("x", "u")
+        "y": ? = Neg-13("a")
+        output "y""#;
+    assert_eq!(same(&model(&[], body)), ["Neg", "Reshape"]);
+}
+
 /// A step that makes a tensor of three dimensions, of the sizes 2, 3 and 4 in some order, from earlier ones.
 fn step(kind: usize, a: usize, b: usize, argument: usize, index: usize) -> String {
     const ORDERS: [&str; 6] = ["[0, 1, 2]", "[0, 2, 1]", "[1, 0, 2]", "[1, 2, 0]", "[2, 0, 1]", "[2, 1, 0]"];
