@@ -74,8 +74,10 @@ impl Pass<'_> {
             let label = step.label;
             let action = match step.action {
                 Action::Launch { kernel, buffers } => {
+                    let simple = rewrite(&kernel, &vec![Layout::new(); kernel.parameters.len()], self.size);
+                    let simple = simple.as_ref().unwrap_or(&kernel);
                     let launched =
-                        self.blocked_launch(&kernel, &buffers, number, &writers, label, &mut state, &mut result);
+                        self.blocked_launch(simple, &buffers, number, &writers, label, &mut state, &mut result);
                     if launched.is_none() {
                         self.plain_launch(kernel, buffers, label, &mut state, &mut result);
                     }
