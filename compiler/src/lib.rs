@@ -11,6 +11,7 @@ pub mod loops;
 pub mod memory;
 pub mod ops;
 pub mod package;
+pub mod passes;
 pub mod pipeline;
 pub mod proto;
 pub mod schedule;

@@ -14,6 +14,7 @@ use crate::graph::{self, ImportOptions, Model};
 use crate::link::{self, PrelinkInput};
 use crate::loops::{self, Program};
 use crate::memory::{self, MemoryPlan};
+use crate::passes;
 use crate::proto::{self, LoadOptions};
 use crate::schedule;
 use crate::shape;
@@ -100,6 +101,8 @@ fn lower_observed(model: &mut Model, target: &Target, observer: &mut dyn Observe
     let features = target.features();
     observer.enter(Stage::Shape);
     shape::infer(model)?;
+    observer.enter(Stage::Passes);
+    passes::run(model)?;
     observer.enter(Stage::Loops);
     let mut program = loops::lower(model)?;
     observer.enter(Stage::Schedule);

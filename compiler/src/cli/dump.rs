@@ -13,7 +13,7 @@ use crate::graph::{self, Symbols};
 use crate::loops::{self, BufferKind, Program};
 use crate::memory::{self, Location, MemoryPlan};
 use crate::pipeline::{self, CompileOptions};
-use crate::{codegen, shape};
+use crate::{codegen, passes, shape};
 
 /// A stage that has a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -22,6 +22,8 @@ pub enum Dump {
     Graph,
     /// The model with all types and shapes
     Shape,
+    /// The model after the passes over it
+    Passes,
     /// The program of loops
     Loops,
     /// Where each buffer lives
@@ -37,13 +39,16 @@ pub fn text(stage: Dump, path: &Path, options: &CompileOptions) -> Result<String
     if stage == Dump::Graph {
         return Ok(graph::print(&model));
     }
-    if stage == Dump::Shape {
+    if matches!(stage, Dump::Shape | Dump::Passes) {
         shape::infer(&mut model)?;
+        if stage == Dump::Passes {
+            passes::run(&mut model)?;
+        }
         return Ok(graph::print(&model));
     }
     let program = pipeline::lower(&mut model, &options.target)?;
     match stage {
-        Dump::Graph | Dump::Shape | Dump::Loops => Ok(loops::text::print_program(&program)),
+        Dump::Graph | Dump::Shape | Dump::Passes | Dump::Loops => Ok(loops::text::print_program(&program)),
         Dump::Memory => Ok(memory_text(&program, &memory::plan(&program))),
         Dump::Clif => {
             let mut module = pipeline::object_module(options)?;

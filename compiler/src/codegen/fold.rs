@@ -25,8 +25,14 @@ const MAX_POINTS: i64 = 1 << 32;
 /// Results up to this size are folded whatever their inputs are.
 const FREE_BYTES: i64 = 1 << 20;
 
-/// Larger results are folded where they are at most this many times the inputs.
-const MAX_GROWTH: i64 = 2;
+/// Larger results are folded where they are at most this many times the inputs: weights of one byte become floats, which
+/// costs size once instead of time in every run.
+const MAX_GROWTH: i64 = 4;
+
+/// Whether folding may turn inputs of `before` bytes into results of `after` bytes.
+pub fn may_grow(before: i64, after: i64) -> bool {
+    after <= FREE_BYTES || after <= before.saturating_mul(MAX_GROWTH)
+}
 
 /// Replaces the results of launches that read constants only by constants, and drops the launches.
 ///
@@ -110,8 +116,7 @@ fn is_affordable(program: &Program, kernel: &Kernel, buffers: &[BufferId]) -> bo
         let total = if parameter.access == Access::Read { &mut sizes.0 } else { &mut sizes.1 };
         *total = total.saturating_add(bytes);
     }
-    let fits = sizes.1 <= FREE_BYTES || sizes.1 <= sizes.0.saturating_mul(MAX_GROWTH);
-    fits && points.is_some_and(|points| points <= MAX_POINTS)
+    may_grow(sizes.0, sizes.1) && points.is_some_and(|points| points <= MAX_POINTS)
 }
 
 /// Removes launches whose results nobody reads any more, and forgets constants that no step touches.

@@ -13,6 +13,6 @@ mod tests;
 
 pub use compile::{Compiled, compile};
 pub use descriptor::{Identity, define_interface, exports};
-pub use fold::fold;
+pub use fold::{fold, may_grow};
 pub use kernels::{KernelSet, kernel_symbols};
 pub use text::clif_text;

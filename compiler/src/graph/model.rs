@@ -194,6 +194,11 @@ impl Model {
 }
 
 impl Node {
+    /// Whether this is the operator of that name of the default domain.
+    pub fn is(&self, operator: &str) -> bool {
+        self.operator.domain.is_empty() && self.operator.name == operator
+    }
+
     /// The input at `index`, if it is there.
     pub fn input(&self, index: usize) -> Option<ValueId> {
         self.inputs.get(index).copied().flatten()

@@ -29,7 +29,7 @@ pub fn print(model: &Model) -> String {
 struct Printer<'a> {
     model: &'a Model,
     text: String,
-    /// Constants that have been printed.
+    /// Constants that have been printed where the present region sees them.
     constants: BTreeSet<ValueId>,
 }
 
@@ -71,7 +71,8 @@ impl Printer<'_> {
             if node.operator.domain.is_empty() { String::new() } else { format!("{}::", node.operator.domain) };
         let _ = write!(self.text, "{indent}{} = {domain}{}-{}", outputs.join(", "), node.operator.name, node.version);
         let _ = write!(self.text, "({})", inputs.join(", "));
-        let plain = node.attributes.iter().filter_map(|(name, value)| Some(format!("{name} = {}", attribute(value)?)));
+        let plain =
+            node.attributes.iter().filter_map(|(name, value)| Some(format!("{name} = {}", self.attribute(value)?)));
         let plain: Vec<String> = plain.collect();
         if !plain.is_empty() {
             let _ = write!(self.text, " {{{}}}", plain.join(", "));
@@ -79,7 +80,9 @@ impl Printer<'_> {
         let _ = writeln!(self.text);
         for (name, region) in node.regions() {
             let _ = writeln!(self.text, "{indent}  {name} {{");
+            let outer = self.constants.clone();
             self.region(region, depth + 2);
+            self.constants = outer;
             let _ = writeln!(self.text, "{indent}  }}");
         }
     }
@@ -111,12 +114,35 @@ impl Printer<'_> {
             Type::Map(key, value) => format!("map({key}, {})", self.ty(value)),
         }
     }
+
+    /// `None` for regions, which have lines of their own.
+    fn attribute(&self, attribute: &Attribute) -> Option<String> {
+        Some(match attribute {
+            Attribute::Float(value) => format!("{value:?}"),
+            Attribute::Int(value) => value.to_string(),
+            Attribute::String(value) => quoted(value),
+            Attribute::Tensor(value) => tensor(value),
+            Attribute::Type(value) => format!("type {}", self.ty(value)),
+            Attribute::Floats(values) => format!("floats {}", list(values, |value| format!("{value:?}"))),
+            Attribute::Ints(values) => list(values, i64::to_string),
+            Attribute::Strings(values) => format!("strings {}", list(values, |value| quoted(value))),
+            Attribute::Tensors(values) => format!("tensors {}", list(values, tensor)),
+            Attribute::Types(values) => format!("type {}", list(values, |value| self.ty(value))),
+            Attribute::Region(_) | Attribute::Regions(_) => return None,
+        })
+    }
 }
 
-/// ` = [elements]` of a small constant.
+/// ` = [elements]`, the first ones of a large constant.
 fn contents(tensor: &Tensor) -> String {
     if let TensorData::Strings(strings) = &tensor.data {
-        return format!(" = {}", list(strings, |string| format!("{:?}", String::from_utf8_lossy(string))));
+        return format!(" = {}", list(strings, |string| quoted(string)));
+    }
+    if let TensorData::Splat(value) = &tensor.data
+        && tensor.len() > SHOWN
+    {
+        let one = Tensor { dims: vec![1], data: TensorData::Bytes(value.clone()), ..tensor.clone() };
+        return contents(&one).replace('[', "splat ").replace(']', "");
     }
     if let Some(integers) = tensor.integers() {
         return format!(" = {}", list(&integers, i64::to_string));
@@ -132,23 +158,16 @@ fn list<T>(items: &[T], show: impl Fn(&T) -> String) -> String {
     format!("[{}]", texts.join(", "))
 }
 
-/// `None` for regions, which have lines of their own.
-fn attribute(attribute: &Attribute) -> Option<String> {
-    let bytes = |bytes: &Vec<u8>| format!("{:?}", String::from_utf8_lossy(bytes));
-    let tensor = |tensor: &Tensor| format!("{}{:?}{}", tensor.element, tensor.dims, contents(tensor));
-    Some(match attribute {
-        Attribute::Float(value) => format!("{value:?}"),
-        Attribute::Int(value) => value.to_string(),
-        Attribute::String(value) => bytes(value),
-        Attribute::Tensor(value) => tensor(value),
-        Attribute::Type(value) => format!("{value:?}"),
-        Attribute::Floats(values) => list(values, |value| format!("{value:?}")),
-        Attribute::Ints(values) => list(values, i64::to_string),
-        Attribute::Strings(values) => list(values, bytes),
-        Attribute::Tensors(values) => list(values, tensor),
-        Attribute::Types(values) => list(values, |value| format!("{value:?}")),
-        Attribute::Region(_) | Attribute::Regions(_) => return None,
-    })
+/// Text in quotes; bytes that are no text are escaped.
+fn quoted(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => format!("{text:?}"),
+        Err(_) => format!("\"{}\"", bytes.escape_ascii()),
+    }
+}
+
+fn tensor(tensor: &Tensor) -> String {
+    format!("{}{:?}{}", tensor.element, tensor.dims, contents(tensor))
 }
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ pub struct Operator {
     pub since: i64,
     /// The first operator-set version in which the operator no longer exists; `i64::MAX` where it still does.
     pub until: i64,
+    /// Whether a node's name is one of its arguments, so that two nodes with the same inputs may give different results.
+    pub by_name: bool,
     /// How it is inferred and lowered.
     pub definition: Definition,
 }
@@ -44,22 +46,29 @@ pub enum Definition {
 impl Operator {
     /// An operator of the default domain with its own rules.
     pub const fn new(name: &'static str, infer: InferRule, lower: LowerRule) -> Self {
-        Self { domain: "", name, since: 1, until: i64::MAX, definition: Definition::Full { infer, lower } }
+        Self {
+            domain: "",
+            name,
+            since: 1,
+            until: i64::MAX,
+            by_name: false,
+            definition: Definition::Full { infer, lower },
+        }
     }
 
     /// An elementwise operator of the default domain.
     pub const fn elementwise(name: &'static str, rule: ElementRule) -> Self {
-        Self { domain: "", name, since: 1, until: i64::MAX, definition: Definition::Elementwise(rule) }
+        Self { domain: "", name, since: 1, until: i64::MAX, by_name: false, definition: Definition::Elementwise(rule) }
     }
 
     /// An elementwise operator of the default domain whose inputs may be of different element types.
     pub const fn mixed(name: &'static str, rule: ElementRule) -> Self {
-        Self { domain: "", name, since: 1, until: i64::MAX, definition: Definition::Mixed(rule) }
+        Self { domain: "", name, since: 1, until: i64::MAX, by_name: false, definition: Definition::Mixed(rule) }
     }
 
     /// An elementwise operator of the default domain that gives bools.
     pub const fn predicate(name: &'static str, rule: ElementRule) -> Self {
-        Self { domain: "", name, since: 1, until: i64::MAX, definition: Definition::Predicate(rule) }
+        Self { domain: "", name, since: 1, until: i64::MAX, by_name: false, definition: Definition::Predicate(rule) }
     }
 
     /// The same operator in another domain.
@@ -75,6 +84,16 @@ impl Operator {
     /// The same operator, in operator sets before `version` only.
     pub const fn until(self, version: i64) -> Self {
         Self { until: version, ..self }
+    }
+
+    /// The same operator, with the node's name as an argument.
+    pub const fn by_name(self) -> Self {
+        Self { by_name: true, ..self }
+    }
+
+    /// Whether each element of the result depends on the elements at its position in the inputs, which broadcast.
+    pub fn is_elementwise(&self) -> bool {
+        !matches!(self.definition, Definition::Full { .. })
     }
 
     /// Infers the types of the node's outputs.

@@ -8,10 +8,10 @@ use super::Operator;
 
 /// The operators of this family.
 pub static OPERATORS: &[Operator] = &[
-    Operator::new("Bernoulli", draws::infer_like, draws::lower_bernoulli),
-    Operator::new("Multinomial", draws::infer_multinomial, draws::lower_multinomial),
-    Operator::new("RandomNormal", draws::infer, draws::lower_normal),
-    Operator::new("RandomNormalLike", draws::infer_like, draws::lower_normal),
-    Operator::new("RandomUniform", draws::infer, draws::lower_uniform),
-    Operator::new("RandomUniformLike", draws::infer_like, draws::lower_uniform),
+    Operator::new("Bernoulli", draws::infer_like, draws::lower_bernoulli).by_name(),
+    Operator::new("Multinomial", draws::infer_multinomial, draws::lower_multinomial).by_name(),
+    Operator::new("RandomNormal", draws::infer, draws::lower_normal).by_name(),
+    Operator::new("RandomNormalLike", draws::infer_like, draws::lower_normal).by_name(),
+    Operator::new("RandomUniform", draws::infer, draws::lower_uniform).by_name(),
+    Operator::new("RandomUniformLike", draws::infer_like, draws::lower_uniform).by_name(),
 ];
