@@ -9,8 +9,8 @@ use super::fold::Engine;
 use crate::graph::ElementType::F32;
 use crate::graph::{Dim, Tensor};
 use crate::loops::interpret::{Fuel, interpret_kernel};
-use crate::loops::{Access, Action, BufferKind, Kernel, KernelBuilder, Program, ReduceOp, Step, StoreOp};
-use crate::schedule::{Tiling, relayout, schedule};
+use crate::loops::{Access, Action, BufferKind, Kernel, KernelBuilder, Program, ReduceOp, Step, StoreOp, collapse_all};
+use crate::schedule::{Tiling, block_channels, relayout, schedule};
 
 /// A deterministic number for element `i`, in -1..1.
 fn number(i: usize) -> f32 {
@@ -30,11 +30,17 @@ fn check(kernel: &Kernel, constant: &[usize], terms: usize) {
         let values: Vec<f32> = (0..count).map(|i| number(i + 1000 * index)).collect();
         let tensor = Tensor::from_values(&dims, &values);
         contents.push(tensor.bytes().unwrap().to_vec());
-        let kind = if constant.contains(&index) { BufferKind::Constant(tensor) } else { BufferKind::Temporary };
+        let kind = match parameter.access {
+            _ if constant.contains(&index) => BufferKind::Constant(tensor),
+            Access::Read => BufferKind::Input(index),
+            _ => BufferKind::Output(index),
+        };
         buffers.push(program.add_buffer(F32, parameter.shape.clone(), kind));
     }
     let launch = Action::Launch { kernel: kernel.clone().into(), buffers: buffers.clone() };
     program.steps.push(Step { label: 0, action: launch });
+    block_channels(&mut program, Tiling::of(4));
+    collapse_all(&mut program);
     relayout(&mut program, Tiling::of(4));
 
     let mut memory: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
@@ -105,6 +111,8 @@ struct Conv {
     stride: i64,
     dilation: i64,
     pad: i64,
+    /// One input channel for each output channel.
+    depthwise: bool,
 }
 
 fn conv(c: &Conv) -> Option<Kernel> {
@@ -117,11 +125,12 @@ fn conv(c: &Conv) -> Option<Kernel> {
     let mut builder = KernelBuilder::new("conv");
     let input_shape = dims(&[1, c.channels[0], c.size[0], c.size[1]]);
     let x = builder.parameter(F32, &input_shape, Access::Read);
-    let w = builder.parameter(F32, &dims(&[c.channels[1], c.channels[0], c.kernel[0], c.kernel[1]]), Access::Read);
+    let summed = if c.depthwise { 1 } else { c.channels[0] };
+    let w = builder.parameter(F32, &dims(&[c.channels[1], summed, c.kernel[0], c.kernel[1]]), Access::Read);
     let y = builder.parameter(F32, &dims(&output), Access::Write);
     let axes = builder.outer_axes(&dims(&output));
-    let value = builder.reduce(ReduceOp::Sum, &dims(&[c.channels[0], c.kernel[0], c.kernel[1]]), |builder, r| {
-        let mut index = vec![axes[0], r[0]];
+    let value = builder.reduce(ReduceOp::Sum, &dims(&[summed, c.kernel[0], c.kernel[1]]), |builder, r| {
+        let mut index = vec![axes[0], if c.depthwise { axes[1] } else { r[0] }];
         let mut inside = None;
         for d in 0..2 {
             let (stride, dilation, pad) = (builder.index(c.stride), builder.index(c.dilation), builder.index(c.pad));
@@ -154,7 +163,7 @@ fn matrix_products_are_register_tiled() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
     fn matrix_products(m in 1i64..14, k in 0i64..20, n in 1i64..30, transposed: bool, constant in 0usize..4) {
@@ -164,7 +173,8 @@ proptest! {
 
     #[test]
     fn convolutions(
-        channels in (1i64..6, 1i64..10),
+        channels in (1i64..9, 1i64..13),
+        depthwise: bool,
         size in (1i64..12, 1i64..20),
         kernel in (1i64..4, 1i64..4),
         stride in 1i64..4,
@@ -173,7 +183,8 @@ proptest! {
         constant: bool,
     ) {
         let description = Conv {
-            channels: channels.into(), size: size.into(), kernel: kernel.into(), stride, dilation, pad,
+            channels: if depthwise { [channels.1; 2] } else { channels.into() },
+            size: size.into(), kernel: kernel.into(), stride, dilation, pad, depthwise,
         };
         if let Some(kernel) = conv(&description) {
             let terms = (channels.0 * description.kernel[0] * description.kernel[1]) as usize + 1;

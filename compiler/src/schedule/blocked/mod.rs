@@ -7,6 +7,8 @@
 
 mod layout;
 mod rewrite;
+#[cfg(test)]
+mod tests;
 mod uses;
 
 use std::collections::{HashMap, HashSet};
@@ -74,8 +76,10 @@ impl Pass<'_> {
             let label = step.label;
             let action = match step.action {
                 Action::Launch { kernel, buffers } => {
+                    let simple = rewrite(&kernel, &vec![Layout::new(); kernel.parameters.len()], self.size);
+                    let simple = simple.as_ref().unwrap_or(&kernel);
                     let launched =
-                        self.blocked_launch(&kernel, &buffers, number, &writers, label, &mut state, &mut result);
+                        self.blocked_launch(simple, &buffers, number, &writers, label, &mut state, &mut result);
                     if launched.is_none() {
                         self.plain_launch(kernel, buffers, label, &mut state, &mut result);
                     }
@@ -104,10 +108,10 @@ impl Pass<'_> {
         steps: &mut Vec<Step>,
     ) {
         for (parameter, &id) in kernel.parameters.iter().zip(&buffers) {
+            // Also where it is written: other launches may have written other parts.
+            self.unblock(id, label, state, steps);
             if parameter.access == Access::Write {
                 state.plain.insert(id);
-            } else {
-                self.unblock(id, label, state, steps);
             }
         }
         steps.push(Step { label, action: Action::Launch { kernel, buffers } });
@@ -150,7 +154,12 @@ impl Pass<'_> {
         if state.plain.contains(&target) || is_shared && !(own && all_by_channel()) {
             return None;
         }
-        if !self.is_convolution(kernel, &written, buffers) && !self.follows(kernel, &written, buffers, state) {
+        // The parts of one tensor go the same way.
+        let is_begun = state.absent.contains(&target);
+        if !is_begun
+            && !self.is_convolution(kernel, &written, buffers)
+            && !self.follows(kernel, &written, buffers, state)
+        {
             return None;
         }
         let layouts = self.layouts(kernel, &written, buffers, block, state);

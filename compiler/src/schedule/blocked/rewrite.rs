@@ -48,7 +48,7 @@ struct Rewriter<'a> {
 
 /// The kernel with parameters in the given layouts, one for each parameter, in blocks of `size`. An axis that is an index on a
 /// split dimension is split too: an outer one into an axis in its place and the last outer axis, one of a reduction into an
-/// axis in its place and the last one of the reduction. `None` where the kernel has no such form.
+/// axis in its place and the last one of the reduction. Indices are simplified on the way. `None` where the kernel has no such form.
 pub fn rewrite(kernel: &Kernel, layouts: &[Layout], size: i64) -> Option<Kernel> {
     let mut new = Kernel { exprs: Vec::new(), types: Vec::new(), reductions: Vec::new(), ..kernel.clone() };
     for (parameter, layout) in new.parameters.iter_mut().zip(layouts) {

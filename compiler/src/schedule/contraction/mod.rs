@@ -32,6 +32,9 @@ pub struct Contraction {
     pub row_axis: AxisId,
     /// The last outer axis.
     pub column_axis: AxisId,
+    /// Whether the rows vary along the column axis too, as in a depthwise convolution over blocks of channels: a vector of
+    /// columns meets a vector of rows, where otherwise it meets one element.
+    pub by_lane: bool,
 }
 
 /// How the code of a contraction is laid out.
@@ -76,9 +79,12 @@ pub fn recognize(kernel: &Kernel) -> Option<Contraction> {
     }
     let dependencies = kernel.dependencies();
     let varies = |id: ExprId, axis: AxisId| dependencies[id.0 as usize].contains(&axis);
-    let (rows, columns) = match (varies(a, column_axis), varies(b, column_axis)) {
-        (false, true) => (a, b),
-        (true, false) => (b, a),
+    let outer = || kernel.outer.iter().copied().filter(|&axis| axis != column_axis);
+    let (rows, columns, by_lane) = match (varies(a, column_axis), varies(b, column_axis)) {
+        (false, true) => (a, b, false),
+        (true, false) => (b, a, false),
+        (true, true) if outer().any(|axis| varies(a, axis) && !varies(b, axis)) => (a, b, true),
+        (true, true) => (b, a, true),
         _ => return None,
     };
     let stores_fit = kernel.stores.iter().all(|store| {
@@ -93,13 +99,10 @@ pub fn recognize(kernel: &Kernel) -> Option<Contraction> {
     if !stores_fit {
         return None;
     }
-    let row_axis = kernel
-        .outer
-        .iter()
-        .copied()
-        .filter(|&axis| axis != column_axis && varies(rows, axis) && !varies(columns, axis))
+    let row_axis = outer()
+        .filter(|&axis| varies(rows, axis) && !varies(columns, axis))
         .max_by_key(|&axis| kernel.extent(axis).as_const().unwrap_or(i64::MAX))?;
-    Some(Contraction { rows, columns, row_axis, column_axis })
+    Some(Contraction { rows, columns, row_axis, column_axis, by_lane })
 }
 
 /// The schedule of a contraction whose operands lie ready: loads without guards that walk memory by fixed strides, and
@@ -113,8 +116,12 @@ pub fn schedule_contraction(kernel: &Kernel, tiling: Tiling) -> Option<Contracti
     let (rows, columns) = (load(contraction.rows)?, load(contraction.columns)?);
     let stride = |(parameter, index): (_, &Vec<ExprId>), axis| linear_stride(kernel, parameter, index, axis);
     let packed = is_packed(kernel, columns.1, contraction.column_axis, tiling.columns());
-    let contiguous = stride(columns, contraction.column_axis).and_then(|stride| stride.as_const()) == Some(1);
+    let constant_stride = |operand, axis| stride(operand, axis).and_then(|stride| stride.as_const());
+    let contiguous = constant_stride(columns, contraction.column_axis) == Some(1);
     if !packed && !contiguous {
+        return None;
+    }
+    if contraction.by_lane && (packed || constant_stride(rows, contraction.column_axis) != Some(1)) {
         return None;
     }
     let packed_rows = is_packed(kernel, rows.1, contraction.row_axis, tiling.rows(COLUMN_VECTORS));
@@ -140,7 +147,7 @@ pub fn schedule_contraction(kernel: &Kernel, tiling: Tiling) -> Option<Contracti
     if !all_affine {
         return None;
     }
-    let may_overread = packed || has_slack(kernel, columns.0, columns.1, tiling);
+    let may_overread = packed || !contraction.by_lane && has_slack(kernel, columns.0, columns.1, tiling);
     let extent = |axis| kernel.extent(axis).as_const();
     let is_one_vector = extent(contraction.column_axis) == Some(tiling.lanes);
     let block_axis = if is_one_vector && !packed_rows { block_axis(kernel, &contraction) } else { None };

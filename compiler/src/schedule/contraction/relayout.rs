@@ -168,7 +168,7 @@ fn row_layout(
     if let Some(guard) = guard {
         return bordered(kernel, parameter, index, guard);
     }
-    if !is_constant(program, buffers[parameter.0 as usize]) {
+    if contraction.by_lane || !is_constant(program, buffers[parameter.0 as usize]) {
         return None;
     }
     packed(kernel, parameter, index, contraction.row_axis, tiling.rows(COLUMN_VECTORS))
@@ -186,7 +186,7 @@ fn column_layout(
     let alone = index.iter().any(|&id| matches!(kernel.expr(id), Expr::Axis(other) if *other == axis));
     let contiguous =
         super::linear_stride(kernel, parameter, index, axis).and_then(|stride| stride.as_const()) == Some(1);
-    if guard.is_none() && contiguous && !is_constant(program, buffers[parameter.0 as usize]) {
+    if guard.is_none() && contiguous && !is_constant(program, buffers[parameter.0 as usize]) || contraction.by_lane {
         return None;
     }
     if guard.is_none() && alone {

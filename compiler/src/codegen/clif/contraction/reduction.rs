@@ -31,6 +31,8 @@ struct Body<'a> {
     row_step: Result<i64, Value>,
     /// Bytes from one vector of columns to the next.
     vector_step: i64,
+    /// Whether rows are loaded in vectors too.
+    by_lane: bool,
     points: Vec<(Shift, Shift)>,
     accumulators: &'a [Variable],
 }
@@ -85,7 +87,8 @@ impl KernelEmitter<'_, '_> {
             }
             None => lane_bytes,
         };
-        let body = Body { tile, row_step, vector_step, points, accumulators: &accumulators };
+        let by_lane = contraction.by_lane;
+        let body = Body { tile, row_step, vector_step, by_lane, points, accumulators: &accumulators };
         self.reduction_loops(&schedule.looped, (&rows, row_base), (&columns, column_base), &body)?;
         let values: Vec<Value> = accumulators.iter().map(|&variable| self.builder.use_var(variable)).collect();
         self.tile_stores(schedule, tile, &values)
@@ -253,9 +256,22 @@ impl KernelEmitter<'_, '_> {
                 .collect();
             for (i, &(address, offset)) in row_addresses.iter().enumerate() {
                 let (address, offset) = self.shifted(address, offset, *row_shift);
-                let scalar = self.builder.ins().load(types::F32, Self::flags(), address, offset);
-                let factor = if vectors > 0 { self.builder.ins().splat(vector_type, scalar) } else { scalar };
+                let splat = if body.by_lane {
+                    None
+                } else {
+                    let scalar = self.builder.ins().load(types::F32, Self::flags(), address, offset);
+                    Some(if vectors > 0 { self.builder.ins().splat(vector_type, scalar) } else { scalar })
+                };
                 for (j, &column) in columns.iter().enumerate() {
+                    let factor = match splat {
+                        Some(factor) => factor,
+                        None => {
+                            let bytes = j as i32 * 4 * self.features.lanes as i32;
+                            let (address, offset) = self.shifted(address, offset, Shift::Bytes(bytes));
+                            let ty = if vectors > 0 { vector_type } else { types::F32 };
+                            self.builder.ins().load(ty, Self::flags(), address, offset)
+                        }
+                    };
                     let variable = body.accumulators[i * width as usize + j];
                     let total = self.builder.use_var(variable);
                     let sum = if self.features.fma {
