@@ -2,11 +2,13 @@
 //!
 //! The model has been inferred, and stays so: what a pass adds is inferred at once, and a value that stays keeps its type.
 
+mod broadcasts;
 mod casts;
 mod channel_affine;
 mod clips;
 mod common_subexpressions;
 mod composites;
+mod concats;
 mod constant_conditions;
 mod conv_padding;
 mod dead_code;
@@ -62,6 +64,8 @@ pub static PASSES: &[Pass] = &[
     rule("constant-shapes", views::constant_shape),
     rule("views-sink", views::sink),
     rule("transposes", transposes::rule),
+    rule("concats", concats::rule),
+    rule("broadcasts", broadcasts::rule),
     rule("strength", strength::rule),
     rule("gelu", composites::gelu),
     rule("swish", composites::swish),

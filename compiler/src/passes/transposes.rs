@@ -123,9 +123,12 @@ fn into_gemm(site: &mut Site<'_>, node: &Node) -> Option<Patch> {
 
 /// Operands that are transposed alike, or constants, which are transposed back.
 fn past_elementwise(site: &mut Site<'_>, node: &Node) -> Option<Patch> {
-    let rank = site.shape(node.output(0)?)?.len();
+    let output = node.output(0)?;
+    let rank = site.shape(output)?.len();
     let order = common_order(site, &node.inputs)?;
-    if order.len() != rank {
+    // A transpose of less than the result costs less where it is.
+    let is_whole = |value: &ValueId| transposed(site, *value).is_some() && site.shape(*value) == site.shape(output);
+    if order.len() != rank || !node.inputs.iter().flatten().any(is_whole) {
         return None;
     }
     let mut patch = Patch::at(node);
