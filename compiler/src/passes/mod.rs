@@ -12,6 +12,7 @@ mod concats;
 mod constant_conditions;
 mod conv_padding;
 mod dead_code;
+mod einsums;
 mod hoisting;
 mod identities;
 mod input_scale;
@@ -64,6 +65,7 @@ pub static PASSES: &[Pass] = &[
     rule("constant-shapes", views::constant_shape),
     rule("views-sink", views::sink),
     rule("transposes", transposes::rule),
+    rule("einsums", einsums::rule),
     rule("concats", concats::rule),
     rule("broadcasts", broadcasts::rule),
     rule("strength", strength::rule),

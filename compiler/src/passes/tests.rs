@@ -258,6 +258,39 @@ fn activations_are_recognized() {
 }
 
 #[test]
+fn attention_needs_no_transposes() {
+    let body = r#"
+        input "q": f32[n, m, 6]
+        input "k": f32[n, m, 6]
+        input "v": f32[n, m, 6]
+        const "heads": i64[4] = [0, 0, 2, 3]
+        const "together": i64[3] = [0, 0, 6]
+        const "scale": f32[] = [0.57735026]
+        "qh": ? = Reshape-13("q", "heads")
+        "kh": ? = Reshape-13("k", "heads")
+        "vh": ? = Reshape-13("v", "heads")
+        "qt": ? = Transpose-13("qh") {perm = [0, 2, 1, 3]}
+        "kt": ? = Transpose-13("kh") {perm = [0, 2, 3, 1]}
+        "vt": ? = Transpose-13("vh") {perm = [0, 2, 1, 3]}
+        "qs": ? = Mul-14("qt", "scale")
+        "scores": ? = MatMul-13("qs", "kt")
+        "weights": ? = Softmax-13("scores") {axis = -1}
+        "mixed": ? = MatMul-13("weights", "vt")
+        "back": ? = Transpose-13("mixed") {perm = [0, 2, 1, 3]}
+        "y": ? = Reshape-13("back", "together")
+        output "y""#;
+    let left = same(&model(&[], body));
+    assert!(!left.contains(&"Transpose".to_owned()), "{left:?}");
+    let plain = r#"
+        input "x": f32[2, 3, 4]
+        input "z": f32[2, 4, 5]
+        "a": ? = MatMul-13("x", "z")
+        "b": ? = Transpose-13("a") {perm = [1, 0, 2]}
+        output "b""#;
+    assert_eq!(same(&model(&[], plain)), ["Einsum"]);
+}
+
+#[test]
 fn chains_of_bounds_are_one() {
     let body = r#"
         input "x": f32[n, 7]

@@ -249,6 +249,6 @@ fn past_reduction(site: &mut Site<'_>, node: &Node) -> Option<Patch> {
 }
 
 /// As [`transposed`], where nothing else uses the value.
-fn only_transposed(site: &Site<'_>, value: ValueId) -> Option<(ValueId, Vec<usize>)> {
+pub(super) fn only_transposed(site: &Site<'_>, value: ValueId) -> Option<(ValueId, Vec<usize>)> {
     if site.uses(value) == 1 { transposed(site, value) } else { None }
 }

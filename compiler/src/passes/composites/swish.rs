@@ -1,4 +1,4 @@
-//! Swish, `x * sigmoid(alpha * x)`, and HardSwish, `x * clip(x + 3, 0, 6) / 6`.
+//! Swish, `x * sigmoid(alpha * x)`, Mish, `x * tanh(softplus(x))`, and HardSwish, `x * clip(x + 3, 0, 6) / 6`.
 
 use super::super::patch::Patch;
 use super::super::site::Site;
@@ -14,6 +14,8 @@ pub fn rule(site: &mut Site<'_>, node: &Node) -> Option<Patch> {
         let mut patch = Patch::at(node);
         let value = if let Some(slope) = sigmoid_slope(site, gate, x).filter(|_| product.number == 1.0) {
             patch.add(site, "Swish", 24, &[x], &[("alpha", Attribute::Float(slope as f32))])?
+        } else if product.number == 1.0 && is_mish_gate(site, gate, x) {
+            patch.add(site, "Mish", 18, &[x], &[])?
         } else if is_hard_gate(site, gate, x, product.number) {
             patch.add(site, "HardSwish", 14, &[x], &[])?
         } else {
@@ -31,6 +33,12 @@ fn sigmoid_slope(site: &Site<'_>, gate: ValueId, x: ValueId) -> Option<f64> {
     }
     let product = Product::of_value(site, argument);
     (product.factors == [x]).then_some(product.number)
+}
+
+/// Whether `gate` is `tanh(softplus(x))`.
+fn is_mish_gate(site: &Site<'_>, gate: ValueId, x: ValueId) -> bool {
+    let softplus = site.only_for(gate, &["Tanh"]).and_then(|tanh| site.only_for(tanh.input(0)?, &["Softplus"]));
+    softplus.is_some_and(|softplus| softplus.input(0) == Some(x))
 }
 
 /// Whether `gate` times `number` is `clip(x + 3, 0, 6) / 6`.
