@@ -111,6 +111,7 @@ fn lower_observed(model: &mut Model, target: &Target, observer: &mut dyn Observe
     schedule::fuse(&mut program);
     let tiling = schedule::Tiling::of(features.lanes);
     schedule::block_channels(&mut program, tiling);
+    loops::drop_unread(&mut program);
     loops::collapse_all(&mut program);
     schedule::relayout(&mut program, tiling);
     codegen::fold(&mut program)?;

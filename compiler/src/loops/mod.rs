@@ -10,6 +10,7 @@ mod lower;
 mod program;
 pub mod symbolic;
 pub mod text;
+mod unread;
 pub mod verify;
 mod work;
 
@@ -19,4 +20,5 @@ pub use expr::{AxisId, BinaryOp, CompareOp, Expr, ExprId, ParameterId, Reduction
 pub use kernel::{Access, Kernel, Parameter, ReduceOp, Reduction, Store, StoreOp};
 pub use lower::{constant_len, lower};
 pub use program::{Action, Buffer, BufferId, BufferKind, Port, Program, RoutineCall, Step, View};
+pub use unread::drop_unread;
 pub use work::multiply_accumulates;

@@ -2,16 +2,19 @@
 //!
 //! The model has been inferred, and stays so: what a pass adds is inferred at once, and a value that stays keeps its type.
 
+mod broadcasts;
 mod casts;
 mod channel_affine;
 mod clips;
 mod common_subexpressions;
 mod composites;
+mod concats;
 mod constant_conditions;
 mod conv_padding;
 mod dead_code;
 mod hoisting;
 mod identities;
+mod input_scale;
 mod patch;
 mod reduction;
 mod rewrite;
@@ -57,8 +60,12 @@ pub static PASSES: &[Pass] = &[
     whole("hoisting", hoisting::run),
     rule("identities", identities::rule),
     rule("casts", casts::rule),
-    rule("views", views::rule),
+    rule("views", views::merge),
+    rule("constant-shapes", views::constant_shape),
+    rule("views-sink", views::sink),
     rule("transposes", transposes::rule),
+    rule("concats", concats::rule),
+    rule("broadcasts", broadcasts::rule),
     rule("strength", strength::rule),
     rule("gelu", composites::gelu),
     rule("swish", composites::swish),
@@ -68,6 +75,7 @@ pub static PASSES: &[Pass] = &[
     rule("clips", clips::rule),
     rule("conv-padding", conv_padding::rule),
     rule("channel-affine", channel_affine::rule),
+    rule("input-scale", input_scale::rule),
     whole("common-subexpressions", common_subexpressions::run),
     whole("dead-code", dead_code::run),
 ];

@@ -302,6 +302,176 @@ fn views_merge() {
     assert_eq!(same(&model(&[], body)), ["Reshape", "Neg"]);
 }
 
+#[test]
+fn views_and_transposes_leave_the_way_of_arithmetic() {
+    let body = r#"
+        input "x": f32[n, 5, 2]
+        const "one": i64[1] = [1]
+        const "two": i64[1] = [2]
+        const "shape": i64[2] = [-1, 4]
+        "a": ? = Unsqueeze-13("x", "one")
+        "b": ? = Transpose-13("a") {perm = [0, 3, 1, 2]}
+        "c": ? = Conv-11("b", "w")
+        "d": ? = Squeeze-13("c", "two")
+        "e": ? = Add-14("d", "bias")
+        "f": ? = Relu-14("e")
+        "g": ? = Transpose-13("f") {perm = [0, 2, 1]}
+        "h": ? = Unsqueeze-13("g", "one")
+        "i": ? = Transpose-13("h") {perm = [0, 3, 1, 2]}
+        "j": ? = Conv-11("i", "v")
+        "k": ? = Transpose-13("j") {perm = [0, 2, 3, 1]}
+        "l": ? = Squeeze-13("k", "one")
+        "m": ? = Reshape-13("l", "shape")
+        "y": ? = Tanh-13("m")
+        output "y""#;
+    let left = same(&model(&[("w", &[4, 2, 1, 3]), ("v", &[4, 4, 1, 2]), ("bias", &[1, 4, 1])], body));
+    assert_eq!(left.iter().filter(|name| *name == "Transpose").count(), 2, "{left:?}");
+    assert!(!left.contains(&"Add".to_owned()), "{left:?}");
+}
+
+#[test]
+fn factors_before_contractions_go_into_weights() {
+    let body = r#"
+        input "x": f32[n, 2, 5, 5]
+        const "half": f32[] = [0.5]
+        "a": ? = Mul-14("x", "half")
+        "b": ? = Conv-11("a", "w") {pads = [1, 1, 1, 1]}
+        "c": ? = Mul-14("channels", "b")
+        "d": ? = Relu-14("c")
+        "e": ? = Mul-14("d", "channels")
+        "y": ? = Conv-11("e", "u")
+        "f": ? = Mul-14("y", "columns")
+        "g": ? = MatMul-13("f", "v")
+        output "g""#;
+    let constants: &[(&str, &[i64])] =
+        &[("w", &[4, 2, 3, 3]), ("u", &[3, 4, 1, 1]), ("v", &[5, 2]), ("channels", &[4, 1, 1]), ("columns", &[1, 5])];
+    let left = same(&model(constants, body));
+    assert_eq!(left.iter().filter(|name| *name != "Mul").collect::<Vec<_>>(), ["Conv", "Relu", "Conv", "MatMul"]);
+}
+
+#[test]
+fn a_transpose_between_padding_and_convolution_moves() {
+    let body = r#"
+        input "x": f32[n, 5, 5, 2]
+        const "pads": i64[8] = [0, 1, 2, 0, 0, 0, 1, 0]
+        "a": ? = Pad-13("x", "pads")
+        "b": ? = Transpose-13("a") {perm = [0, 3, 1, 2]}
+        "y": ? = Conv-11("b", "w")
+        output "y""#;
+    assert_eq!(same(&model(&[("w", &[4, 2, 3, 3])], body)), ["Transpose", "Conv"]);
+}
+
+#[test]
+fn a_view_between_padding_and_convolution_moves() {
+    let body = r#"
+        input "x": f32[n, 2, 5]
+        const "pads": i64[6] = [0, 0, 1, 0, 0, 2]
+        const "two": i64[1] = [2]
+        "a": ? = Pad-13("x", "pads")
+        "b": ? = Unsqueeze-13("a", "two")
+        "y": ? = Conv-11("b", "w")
+        output "y""#;
+    assert_eq!(same(&model(&[("w", &[4, 2, 1, 3])], body)), ["Reshape", "Conv"]);
+}
+
+#[test]
+fn small_transposes_stay_before_what_broadcasts_them() {
+    let body = r#"
+        input "x": f32[2, n]
+        "a": ? = Transpose-13("x")
+        "y": ? = Mul-14("a", "planes")
+        output "y""#;
+    assert_eq!(same(&model(&[("planes", &[5, 1, 2])], body)), ["Transpose", "Mul"]);
+}
+
+#[test]
+fn operands_broadcast_by_themselves_and_concats_are_flat() {
+    let body = r#"
+        input "x": f32[n, 2, 5]
+        input "z": f32[5]
+        "s": ? = Shape-13("x")
+        "a": ? = Expand-13("z", "s")
+        "b": ? = Expand-13("z", "s")
+        "c": ? = Neg-13("b")
+        "d": ? = Add-14("x", "a")
+        "e": ? = Concat-13("d", "c") {axis = 1}
+        "f": ? = Concat-13("x", "e", "x") {axis = -2}
+        "g": ? = Mul-14("a", "b")
+        output "f"
+        output "g""#;
+    let left = same(&model(&[], body));
+    assert_eq!(left.iter().filter(|name| *name == "Concat").count(), 1, "{left:?}");
+}
+
+#[test]
+fn carried_values_change_places() {
+    let body = r#"
+        input "x": f32[3]
+        input "z": f32[3]
+        const "count": i64[] = [3]
+        const "yes": bool[] = [1]
+        const "half": f32[] = [0.5]
+        "u": ?, "v": ?, "w": ? = Loop-16("count", "yes", "x", "z")
+          body {
+            input "i": i64[]
+            input "c": bool[]
+            input "p": f32[3]
+            input "q": f32[3]
+            "d": ? = Identity-16("c")
+            "r": ? = Identity-16("q")
+            "s": ? = Identity-16("p")
+            "t": ? = Mul-14("half", "half")
+            "k": ? = Add-14("p", "t")
+            output "d"
+            output "r"
+            output "s"
+            output "k"
+          }
+        output "u"
+        output "v"
+        output "w""#;
+    assert_eq!(same(&model(&[], body)), ["Loop"]);
+}
+
+#[test]
+fn long_models_take_linear_time() {
+    let count = 8000;
+    let mut body = String::from("input \"v0\": f32[2, 3, 4]\nconst \"one\": f32[] = [1]\nconst \"two\": f32[] = [2]\n");
+    for at in 0..count {
+        let operator = match at % 5 {
+            0 => "Transpose-13(\"vA\") {perm = [0, 2, 1]}",
+            1 => "Mul-14(\"vA\", \"one\")",
+            2 => "Relu-14(\"vA\")",
+            3 => "Transpose-13(\"vA\") {perm = [0, 2, 1]}",
+            _ => "Tanh-13(\"vA\")",
+        };
+        body += &format!("\"v{}\": ? = {}\n", at + 1, operator.replace("vA", &format!("v{at}")));
+    }
+    let mut model = parse(&model(&[], &format!("{body}output \"v{count}\""))).unwrap();
+    shape::infer(&mut model).unwrap();
+    let start = std::time::Instant::now();
+    run(&mut model).unwrap();
+    assert_eq!(model.graph.nodes.len(), 2 * count / 5);
+    // Quadratic work would take minutes.
+    assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+#[test]
+fn shapes_that_follow_from_the_input_are_constants() {
+    let body = r#"
+        input "x": f32[n, m, 12]
+        const "heads": i64[2] = [3, 4]
+        const "zero": i64[1] = [0]
+        const "two": i64[1] = [2]
+        "s": ? = Shape-13("x")
+        "t": ? = Slice-13("s", "zero", "two")
+        "u": ? = Concat-13("t", "heads") {axis = 0}
+        "a": ? = Reshape-13("x", "u")
+        "y": ? = Neg-13("a")
+        output "y""#;
+    assert_eq!(same(&model(&[], body)), ["Neg", "Reshape"]);
+}
+
 /// A step that makes a tensor of three dimensions, of the sizes 2, 3 and 4 in some order, from earlier ones.
 fn step(kind: usize, a: usize, b: usize, argument: usize, index: usize) -> String {
     const ORDERS: [&str; 6] = ["[0, 1, 2]", "[0, 2, 1]", "[1, 0, 2]", "[1, 2, 0]", "[2, 0, 1]", "[2, 1, 0]"];

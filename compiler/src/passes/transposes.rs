@@ -4,7 +4,8 @@
 use super::patch::Patch;
 use super::reduction;
 use super::site::Site;
-use crate::graph::{Attribute, Node, Tensor, ValueId};
+use super::views::{VIEWS, moved_dimensions, reshape};
+use crate::graph::{Attribute, Dim, Node, Tensor, ValueId};
 use crate::shape;
 
 /// A transpose further down, or gone.
@@ -13,7 +14,8 @@ pub fn rule(site: &mut Site<'_>, node: &Node) -> Option<Patch> {
         return None;
     }
     match node.operator.name.as_str() {
-        "Transpose" => merge(site, node),
+        "Transpose" => merge(site, node).or_else(|| as_view(site, node)),
+        name if VIEWS.contains(&name) => past_view(site, node),
         "Gemm" => into_gemm(site, node),
         "Concat" => past_concat(site, node),
         "Pad" => past_pad(site, node),
@@ -28,7 +30,7 @@ pub fn rule(site: &mut Site<'_>, node: &Node) -> Option<Patch> {
 }
 
 /// The order of dimensions that a Transpose gives: dimension i of the output is dimension `order[i]` of the input.
-fn order(site: &Site<'_>, node: &Node) -> Option<Vec<usize>> {
+pub(super) fn order(site: &Site<'_>, node: &Node) -> Option<Vec<usize>> {
     let rank = site.shape(node.input(0)?)?.len();
     match node.ints("perm").ok()? {
         None => Some((0..rank).rev().collect()),
@@ -61,6 +63,42 @@ fn merge(site: &mut Site<'_>, node: &Node) -> Option<Patch> {
     finish(site, Patch::at(node), node, source, &both)
 }
 
+/// A transpose that moves dimensions of 1 only is a view.
+fn as_view(site: &mut Site<'_>, node: &Node) -> Option<Patch> {
+    let (input, order) = (node.input(0)?, order(site, node)?);
+    let shape = site.shape(input)?;
+    let is_one = |axis: usize| shape[axis].as_const() == Some(1);
+    if !order.iter().filter(|&&axis| !is_one(axis)).is_sorted() {
+        return None;
+    }
+    let after: Vec<Dim> = order.iter().map(|&axis| shape[axis].clone()).collect();
+    let mut patch = Patch::at(node);
+    let value = reshape(site, &mut patch, input, &after)?;
+    patch.replace(node, value)
+}
+
+/// A view that only inserts and removes dimensions of 1.
+fn past_view(site: &mut Site<'_>, node: &Node) -> Option<Patch> {
+    let (input, output) = (node.input(0)?, node.output(0)?);
+    let (source, order) = only_transposed(site, input)?;
+    let after = site.shape(output)?.to_vec();
+    let places = moved_dimensions(site.shape(input)?, &after)?;
+    // The dimensions after the view in the order of the source, an inserted one before the one that follows it.
+    let mut sorted: Vec<(usize, bool, usize)> = Vec::new();
+    let mut following = order.len();
+    for (axis, place) in places.iter().enumerate().rev() {
+        following = place.map_or(following, |place| order[place]);
+        sorted.push((following, place.is_some(), axis));
+    }
+    sorted.sort_unstable();
+    let dims: Vec<Dim> = sorted.iter().map(|&(.., axis)| after[axis].clone()).collect();
+    let mut order = vec![0; after.len()];
+    sorted.iter().enumerate().for_each(|(position, &(.., axis))| order[axis] = position);
+    let mut patch = Patch::at(node);
+    let value = reshape(site, &mut patch, source, &dims)?;
+    finish(site, patch, node, value, &order)
+}
+
 /// Gemm reads either matrix in either order.
 fn into_gemm(site: &mut Site<'_>, node: &Node) -> Option<Patch> {
     let mut changed = node.clone();
@@ -85,9 +123,12 @@ fn into_gemm(site: &mut Site<'_>, node: &Node) -> Option<Patch> {
 
 /// Operands that are transposed alike, or constants, which are transposed back.
 fn past_elementwise(site: &mut Site<'_>, node: &Node) -> Option<Patch> {
-    let rank = site.shape(node.output(0)?)?.len();
+    let output = node.output(0)?;
+    let rank = site.shape(output)?.len();
     let order = common_order(site, &node.inputs)?;
-    if order.len() != rank {
+    // A transpose of less than the result costs less where it is.
+    let is_whole = |value: &ValueId| transposed(site, *value).is_some() && site.shape(*value) == site.shape(output);
+    if order.len() != rank || !node.inputs.iter().flatten().any(is_whole) {
         return None;
     }
     let mut patch = Patch::at(node);

@@ -52,6 +52,14 @@ pub fn interpret(text: &str, _: &[&str]) -> Result<String, String> {
     outputs.iter().map(|tensor| print_tensor(tensor).map(|line| line + "\n")).collect()
 }
 
+/// Prints the program without launches whose results nobody reads.
+pub fn drop_unread(text: &str, _: &[&str]) -> Result<String, String> {
+    let Input::Program(mut program) = parse(text)? else { return Err("the input is a kernel, not a program".into()) };
+    lithify::loops::drop_unread(&mut program);
+    verify_program(&program)?;
+    Ok(print_program(&program))
+}
+
 fn parse_tensor(text: &str) -> Result<Tensor, String> {
     let parts = || {
         let (element, rest) = text.split_once('[')?;

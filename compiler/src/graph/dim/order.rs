@@ -58,9 +58,10 @@ fn extremum(operator: BinaryOperator, a: &Dim, b: &Dim) -> Dim {
         let mut index = 0;
         while index < operands.len() {
             let operand = &operands[index];
-            let dominated = operands.iter().enumerate().any(|(other_index, other)| {
-                other_index != index && if is_max { other.provably_ge(operand) } else { operand.provably_ge(other) }
-            });
+            let dominated = operands
+                .iter()
+                .enumerate()
+                .any(|(other_index, other)| other_index != index && dominates(is_max, other, operand));
             if dominated {
                 operands.remove(index);
             } else {
@@ -70,6 +71,16 @@ fn extremum(operator: BinaryOperator, a: &Dim, b: &Dim) -> Dim {
     }
     let joined = operands.into_iter().reduce(|joined, operand| Dim::from_binary(operator, &joined, &operand));
     joined.unwrap_or(Dim::Const(neutral))
+}
+
+/// Whether `operand` adds nothing beside `other`. In a maximum so does a minimum that `other` is part of, and the other way
+/// round.
+fn dominates(is_max: bool, other: &Dim, operand: &Dim) -> bool {
+    let outdoes = |part: &Dim| if is_max { other.provably_ge(part) } else { part.provably_ge(other) };
+    let opposite = if is_max { BinaryOperator::Min } else { BinaryOperator::Max };
+    let mut parts = Vec::new();
+    flatten(opposite, operand, &mut parts);
+    parts.iter().any(outdoes)
 }
 
 fn flatten(operator: BinaryOperator, dim: &Dim, operands: &mut Vec<Dim>) {

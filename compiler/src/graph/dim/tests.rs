@@ -307,3 +307,13 @@ fn exact_division_finds_factors() {
     assert_eq!((&sum * &z + 1).divide_exact(&sum), None);
     assert_eq!(x.divide_exact(&Dim::ZERO), None);
 }
+
+#[test]
+fn a_maximum_absorbs_a_minimum_that_it_is_part_of() {
+    let mut symbols = Symbols::new();
+    let [a, b] = ["a", "b"].map(|name| Dim::symbol(symbols.named(name)));
+    assert_eq!(a.max(&a.min(&b)), a);
+    assert_eq!(a.min(&b).max(&(&a + 1)), &a + 1);
+    assert_eq!(a.max(&b).min(&b), b);
+    assert_ne!(a.max(&b), a);
+}

@@ -2,7 +2,7 @@
 
 use super::check_shape;
 use super::moments::{inverse_deviation, moments, normalize};
-use crate::graph::{Dim, Node};
+use crate::graph::{Dim, ElementType, Node};
 use crate::loops::{ExprId, KernelBuilder, View};
 use crate::ops::{Infer, Lower, Nest, OperatorError, Result};
 
@@ -37,7 +37,7 @@ fn statistics(ctx: &mut Lower<'_, '_>) -> Result<Vec<View>> {
     (1..5).map(|index| ctx.input(index)).collect()
 }
 
-/// One element for each point, or in training mode one channel.
+/// One element for each point after the channels' factors, or in training mode one channel.
 pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
     if is_training(ctx.node)? {
         return lower_training(ctx);
@@ -49,19 +49,17 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
     }
     let output = ctx.output(0)?;
     let compute = input.element.compute_type();
+    let factor = factor(ctx, &statistics[0], &statistics[3], compute)?;
     let mut nest = ctx.nest();
     let x = nest.read(&input);
     let axes = nest.outer_axes(&output.shape);
-    let mut channel = Vec::new();
-    for view in &statistics {
+    let mut load = |view: &View| {
         let parameter = nest.read(view);
         let index = channel_index(&mut nest, &axes, view.shape.len());
         let value = nest.load(parameter, &index);
-        channel.push(nest.cast(compute, value));
-    }
-    let (scale, bias, mean, variance) = (channel[0], channel[1], channel[2], channel[3]);
-    let inverse = inverse_deviation(&mut nest, ctx.node, variance)?;
-    let factor = nest.mul(inverse, scale);
+        nest.cast(compute, value)
+    };
+    let (factor, bias, mean) = (load(&factor), load(&statistics[1]), load(&statistics[2]));
     let value = nest.load(x, &axes);
     let value = normalize(&mut nest, value, mean, factor);
     let value = nest.add(value, bias);
@@ -74,6 +72,26 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
         ctx.alias_output(index, view)?;
     }
     Ok(())
+}
+
+/// `scale / sqrt(variance + epsilon)`, in a kernel of its own: roots and quotients once a channel, and where the statistics
+/// are constants, at compile time.
+fn factor(ctx: &mut Lower<'_, '_>, scale: &View, variance: &View, compute: ElementType) -> Result<View> {
+    let factor = ctx.temporary(compute, &variance.shape);
+    let mut nest = ctx.nest();
+    let axes = nest.outer_axes(&factor.shape);
+    let mut load = |view: &View| {
+        let parameter = nest.read(view);
+        let value = nest.load(parameter, &axes);
+        nest.cast(compute, value)
+    };
+    let (scale, variance) = (load(scale), load(variance));
+    let inverse = inverse_deviation(&mut nest, ctx.node, variance)?;
+    let value = nest.mul(inverse, scale);
+    let target = nest.write(&factor);
+    nest.store(target, &axes, value);
+    ctx.launch(nest);
+    Ok(factor)
 }
 
 /// Where the statistics of an element are: at its channel, or with more dimensions (`spatial` = 0 in old operator sets)

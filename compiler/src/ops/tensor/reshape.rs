@@ -21,13 +21,19 @@ fn requested(node_allows_zero: bool, input: &[Dim], shape: &[Dim]) -> Result<Vec
             (Some(..=-2), _) => {
                 return Err(OperatorError::new(format!("dimension {position} of the shape is below -1")));
             }
-            (None, Some(copied)) if !node_allows_zero && !dim.is_nonnegative() => {
+            (None, Some(copied)) if !node_allows_zero && !is_size(dim, input) => {
                 Dim::select(&dim.compare(CompareOperator::Equal, &Dim::ZERO), copied, dim)
             }
             _ => dim.clone(),
         });
     }
     Ok(dims)
+}
+
+/// Whether a requested dimension is a size as it stands: a number, or an expression that is never negative, as every
+/// dimension of the input is.
+fn is_size(dim: &Dim, input: &[Dim]) -> bool {
+    dim.is_const() || dim.is_nonnegative() || input.contains(dim)
 }
 
 /// The dimension that -1 stands for: `total` elements by those of the other dimensions.
@@ -43,7 +49,7 @@ pub fn infer(ctx: &mut Infer<'_>) -> Result<()> {
     let shape = ctx.required_integers("shape", 1)?;
     let mut dims = requested(ctx.node.flag_or("allowzero", false)?, &input, &shape)?;
     let total = Dim::product(&input);
-    if dims.iter().all(|dim| dim.is_nonnegative() || dim.is_const()) {
+    if dims.iter().all(|dim| is_size(dim, &input)) {
         let inferred: Vec<usize> = (0..dims.len()).filter(|&i| dims[i].as_const() == Some(-1)).collect();
         match inferred[..] {
             [] => {}
@@ -72,7 +78,7 @@ pub fn lower(ctx: &mut Lower<'_, '_>) -> Result<()> {
     let shape = ctx.required_integers("shape", 1)?;
     let dims = requested(ctx.node.flag_or("allowzero", false)?, &input.shape, &shape)?;
     let total = Dim::product(&input.shape);
-    if !dims.iter().all(|dim| dim.is_nonnegative() || dim.is_const()) {
+    if !dims.iter().all(|dim| is_size(dim, &input.shape)) {
         let dims: Vec<Dim> = dims.into_iter().map(|dim| ctx.named(dim)).collect();
         let flags: Vec<Dim> = dims.iter().map(|dim| dim.compare(CompareOperator::Equal, &Dim::constant(-1))).collect();
         let count = ctx.named(Dim::sum(&flags));
