@@ -4,6 +4,8 @@ mod affine;
 mod blocked;
 pub mod contraction;
 mod fuse;
+#[cfg(test)]
+mod testing;
 mod tiling;
 mod vector;
 
