@@ -106,8 +106,9 @@ fn lower_observed(model: &mut Model, target: &Target, observer: &mut dyn Observe
     observer.enter(Stage::Loops);
     let mut program = loops::lower(model)?;
     observer.enter(Stage::Schedule);
-    // Layouts depend on what is constant, and make constants of their own.
+    // Fusion and layouts depend on what is constant, and make constants of their own.
     codegen::fold(&mut program)?;
+    schedule::fuse(&mut program);
     let tiling = schedule::Tiling::of(features.lanes);
     schedule::block_channels(&mut program, tiling);
     loops::drop_unread(&mut program);

@@ -1,6 +1,6 @@
 //! From which step to which step a buffer holds something that is still needed.
 
-use crate::loops::{Action, BufferId, Program, Step};
+use crate::loops::{Action, BufferId, Kernel, Program, Step};
 
 /// First and last step of use, counted through all blocks in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +37,31 @@ pub fn lifetimes(program: &Program) -> Vec<Option<Lifetime>> {
         }
     }
     lifetimes
+}
+
+/// All launches with the numbers of their steps, as [`lifetimes`] counts.
+pub fn launches(program: &Program) -> Vec<(usize, &Kernel, &[BufferId])> {
+    fn block<'p>(steps: &'p [Step], clock: &mut usize, found: &mut Vec<(usize, &'p Kernel, &'p [BufferId])>) {
+        for step in steps {
+            *clock += 1;
+            match &step.action {
+                Action::Launch { kernel, buffers } => found.push((*clock, kernel, buffers)),
+                Action::If { then, otherwise, .. } => {
+                    block(then, clock, found);
+                    block(otherwise, clock, found);
+                    *clock += 1;
+                }
+                Action::Loop { body, .. } => {
+                    block(body, clock, found);
+                    *clock += 1;
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut found = Vec::new();
+    block(&program.steps, &mut 0, &mut found);
+    found
 }
 
 /// The buffers that a step touches itself, without its blocks.

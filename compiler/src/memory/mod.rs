@@ -4,9 +4,10 @@
 //! compile time get fixed offsets in the arena; sizes that follow from the inputs' shapes share slots whose offsets are
 //! computed when the run starts; sizes known only later are allocated when the buffer is first used.
 
+mod in_place;
 mod lifetime;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::graph::{Dim, SymbolId};
 use crate::loops::{Action, BufferId, BufferKind, Program, Step};
@@ -87,6 +88,7 @@ pub fn plan(program: &Program) -> MemoryPlan {
     let is_late = |dim: &Dim| dim.symbols().iter().any(|symbol| late_symbols.contains(symbol));
     let late: Vec<bool> = program.buffers.iter().map(|buffer| buffer.shape.iter().any(is_late)).collect();
     let lifetimes = lifetimes(program);
+    let replaced = replaced(program, &lifetimes, &late);
     let symbols_at = 2;
     let pointers_at = symbols_at + program.symbols.len() as u64;
     let outputs_at = pointers_at + program.inputs.len() as u64;
@@ -115,14 +117,49 @@ pub fn plan(program: &Program) -> MemoryPlan {
             }
         };
     }
-    let fixed_bytes = place_fixed(&fixed, &mut locations);
-    let slots = share_slots(slotted, &mut locations, &mut frame_words);
+    let fixed_bytes = place_fixed(&fixed, &replaced, &mut locations);
+    let slots = share_slots(slotted, &replaced, &mut locations, &mut frame_words);
     MemoryPlan { locations, late, dying, fixed_bytes, slots, symbols_at, pointers_at, frame_words }
 }
 
-/// Gives buffers of known size offsets, the largest first, each at the lowest place free during its life.
-fn place_fixed(buffers: &[(BufferId, Lifetime, u64)], locations: &mut [Location]) -> u64 {
-    let mut order: Vec<_> = buffers.to_vec();
+/// For results that are written over an operand whose life ends there: the operand. No operand is given twice.
+fn replaced(program: &Program, lifetimes: &[Option<Lifetime>], late: &[bool]) -> HashMap<BufferId, BufferId> {
+    let lifetime = |id: BufferId| lifetimes[id.0 as usize];
+    let is_planned = |id: BufferId| matches!(program.buffer(id).kind, BufferKind::Temporary) && !late[id.0 as usize];
+    let mut replaced = HashMap::new();
+    for (now, kernel, buffers) in lifetime::launches(program) {
+        let free = in_place::pairs(kernel, buffers).into_iter().find(|&(result, operand)| {
+            is_planned(result)
+                && is_planned(operand)
+                && lifetime(result).is_some_and(|life| life.start == now)
+                && lifetime(operand).is_some_and(|life| life.end == now && life.start < now)
+                && program.buffer(result).bytes() == program.buffer(operand).bytes()
+        });
+        replaced.extend(free);
+    }
+    replaced
+}
+
+/// Gives buffers of known size offsets, the largest first, each at the lowest place free during its life. Buffers that
+/// replace each other are placed as one.
+fn place_fixed(
+    buffers: &[(BufferId, Lifetime, u64)],
+    replaced: &HashMap<BufferId, BufferId>,
+    locations: &mut [Location],
+) -> u64 {
+    // The first of each chain stands for all.
+    let first = |mut id: BufferId| {
+        while let Some(&before) = replaced.get(&id) {
+            id = before;
+        }
+        id
+    };
+    let mut chains: BTreeMap<BufferId, (Lifetime, u64)> = BTreeMap::new();
+    for &(id, lifetime, bytes) in buffers {
+        let (whole, _) = chains.entry(first(id)).or_insert((lifetime, bytes));
+        *whole = Lifetime { start: whole.start.min(lifetime.start), end: whole.end.max(lifetime.end) };
+    }
+    let mut order: Vec<_> = chains.into_iter().map(|(id, (lifetime, bytes))| (id, lifetime, bytes)).collect();
     order.sort_by_key(|&(id, lifetime, bytes)| (std::cmp::Reverse(bytes), lifetime.start, id));
     let mut placed: Vec<(u64, u64, Lifetime)> = Vec::new();
     let mut total = 0u64;
@@ -145,21 +182,28 @@ fn place_fixed(buffers: &[(BufferId, Lifetime, u64)], locations: &mut [Location]
         total = total.max(offset.saturating_add(bytes));
         locations[id.0 as usize] = Location::Arena(offset);
     }
+    for &(id, ..) in buffers {
+        locations[id.0 as usize] = locations[first(id).0 as usize].clone();
+    }
     total
 }
 
 /// Lets buffers of symbolic size whose lives do not overlap share slots, in order of first use.
 fn share_slots(
     mut buffers: Vec<(BufferId, Lifetime, Dim)>,
+    replaced: &HashMap<BufferId, BufferId>,
     locations: &mut [Location],
     frame_words: &mut u64,
 ) -> Vec<(u64, Vec<Dim>)> {
     buffers.sort_by_key(|(id, lifetime, _)| (lifetime.start, *id));
     let mut slots: Vec<(u64, Vec<Dim>, usize)> = Vec::new();
     for (id, lifetime, bytes) in buffers {
+        let operand = replaced.get(&id).map(|operand| locations[operand.0 as usize].clone());
+        let in_place = slots.iter().position(|slot| operand == Some(Location::Slot(slot.0)));
         // Prefer a free slot that already has this size: it does not grow.
         let free = |slot: &&mut (u64, Vec<Dim>, usize)| slot.2 < lifetime.start;
         let same = slots.iter().position(|slot| slot.2 < lifetime.start && slot.1.contains(&bytes));
+        let same = in_place.or(same);
         let slot = match same {
             Some(index) => &mut slots[index],
             None => match slots.iter_mut().find(free) {

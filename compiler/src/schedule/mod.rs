@@ -3,12 +3,16 @@
 mod affine;
 mod blocked;
 pub mod contraction;
+mod fuse;
+#[cfg(test)]
+mod testing;
 mod tiling;
 mod vector;
 
 pub use affine::{coefficient, linear_stride};
 pub use blocked::block_channels;
 pub use contraction::{ContractionSchedule, relayout};
+pub use fuse::fuse;
 pub use tiling::Tiling;
 pub use vector::{VectorAxis, choose_vector_axis, inner_store_is_vectorizable, reduction_is_vectorizable};
 

@@ -5,7 +5,8 @@ use lithify::graph::{ElementType, Symbols, Tensor, TensorData};
 use lithify::loops::interpret::{Fuel, Number, interpret_program, no_routines, storage};
 use lithify::loops::text::{parse_kernel, parse_program, print_kernel, print_program};
 use lithify::loops::verify::{verify_kernel, verify_program};
-use lithify::loops::{Kernel, Program, Scalar};
+use lithify::loops::{Kernel, Program, Scalar, collapse_all};
+use lithify::schedule::{Tiling, block_channels, fuse, relayout};
 
 enum Input {
     Kernel(Kernel, Symbols),
@@ -30,6 +31,25 @@ pub fn round_trip(text: &str, _: &[&str]) -> Result<String, String> {
     let printed = print(&parse(text)?);
     let again = print(&parse(&printed)?);
     if printed == again { Ok(printed) } else { Err(format!("printed twice, it differs:\n{again}")) }
+}
+
+/// The input is a graph: prints its program after the named steps of scheduling, for vectors of 8 lanes.
+pub fn schedule(text: &str, steps: &[&str]) -> Result<String, String> {
+    let mut model = lithify::graph::parse(text).map_err(|error| error.to_string())?;
+    lithify::shape::infer(&mut model).map_err(|errors| errors.to_string())?;
+    let mut program = lithify::loops::lower(&model).map_err(|errors| errors.to_string())?;
+    let tiling = Tiling::of(8);
+    for step in steps {
+        match *step {
+            "fuse" => fuse(&mut program),
+            "block" => block_channels(&mut program, tiling),
+            "collapse" => collapse_all(&mut program),
+            "relayout" => relayout(&mut program, tiling),
+            other => return Err(format!("there is no step `{other}`")),
+        }
+        verify_program(&program)?;
+    }
+    Ok(print_program(&program))
 }
 
 /// `ok`, or the broken rule.

@@ -13,6 +13,7 @@ const SUBTESTS: &[(&str, Subtest)] = &[
     ("loops-roundtrip", loops::round_trip),
     ("verify", loops::verify),
     ("interpret", loops::interpret),
+    ("schedule", loops::schedule),
     ("drop-unread", loops::drop_unread),
 ];
 

@@ -3,12 +3,16 @@
 use std::collections::HashMap;
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_codegen::ir::{InstBuilder, StackSlotData, StackSlotKind, Value};
 
 use super::{Tile, displacement};
 use crate::codegen::clif::kernel::KernelEmitter;
-use crate::loops::{AxisId, Expr, ExprId, ParameterId};
+use crate::codegen::clif::routines::POINTER;
+use crate::loops::{AxisId, BinaryOp, Expr, ExprId, ParameterId};
 use crate::schedule::{ContractionSchedule, linear_stride};
+
+/// Operations after the reduction up to which accumulators stay in registers.
+const LIGHT_EPILOGUE: usize = 12;
 
 /// A point of a register tile: accesses there have the address of the tile's first point and a displacement.
 pub struct TilePoint {
@@ -46,6 +50,7 @@ impl KernelEmitter<'_, '_> {
         self.vector = (tile.vectors > 0).then_some(contraction.column_axis);
         let width = tile.vectors.max(1);
         let shared = self.shared_loads(contraction.row_axis);
+        let parked = if self.epilogue_size() > LIGHT_EPILOGUE { Some(self.park(values)?) } else { None };
         for j in 0..width {
             self.scopes.push(HashMap::new());
             for i in 0..tile.rows {
@@ -55,7 +60,16 @@ impl KernelEmitter<'_, '_> {
                         self.operand(id, self.vector.is_some_and(|axis| self.varies(id, axis)))?;
                     }
                 }
-                self.store_point(values[(i * width + j) as usize])?;
+                let number = i * width + j;
+                let value = values[number as usize];
+                let value = match parked {
+                    Some(address) => {
+                        let ty = self.builder.func.dfg.value_type(value);
+                        self.builder.ins().load(ty, Self::flags(), address, number as i32 * ty.bytes() as i32)
+                    }
+                    None => value,
+                };
+                self.store_point(value)?;
             }
             self.scopes.pop();
         }
@@ -64,6 +78,42 @@ impl KernelEmitter<'_, '_> {
         self.scopes = outside;
         self.positions = first;
         Ok(())
+    }
+
+    /// Puts accumulators on the stack. Where the epilogue needs many registers this ends their lives with the reduction's
+    /// loop, which else gets some of the spills.
+    fn park(&mut self, values: &[Value]) -> Result<Value, String> {
+        let ty =
+            values.first().map(|&value| self.builder.func.dfg.value_type(value)).ok_or("a tile has accumulators")?;
+        let bytes = ty.bytes() * values.len() as u32;
+        let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, ty.bytes().trailing_zeros() as u8);
+        let slot = self.builder.create_sized_stack_slot(slot);
+        let address = self.builder.ins().stack_addr(POINTER, slot, 0);
+        for (number, &value) in values.iter().enumerate() {
+            self.builder.ins().store(Self::flags(), value, address, number as i32 * ty.bytes() as i32);
+        }
+        Ok(address)
+    }
+
+    /// The operations between the accumulators and what is stored.
+    fn epilogue_size(&self) -> usize {
+        let kernel = self.kernel;
+        let mut visited = vec![false; kernel.exprs.len()];
+        let mut stack: Vec<ExprId> = kernel.stores.iter().map(|store| store.value).collect();
+        let mut size = 0;
+        while let Some(id) = stack.pop() {
+            if std::mem::replace(&mut visited[id.0 as usize], true) {
+                continue;
+            }
+            size += match kernel.expr(id) {
+                // Expanded into many instructions.
+                Expr::Unary(..) | Expr::Binary(BinaryOp::Pow, ..) => LIGHT_EPILOGUE,
+                Expr::Load { .. } => continue,
+                _ => 1,
+            };
+            stack.extend(kernel.expr(id).operands());
+        }
+        size
     }
 
     /// Loads in the values of stores that are the same for all rows of a tile.
