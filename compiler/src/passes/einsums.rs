@@ -1,5 +1,5 @@
-//! Lets a matrix product read and write its matrices in any order of dimensions: as an Einsum it takes the places of the
-//! transposes around it.
+//! Lets a matrix product read and write its matrices in any order of dimensions but the last: as an Einsum it takes the
+//! places of the transposes around it.
 
 use super::patch::Patch;
 use super::site::Site;
@@ -16,14 +16,18 @@ pub fn rule(site: &mut Site<'_>, node: &Node) -> Option<Patch> {
         return None;
     }
     let order = order(site, node)?;
-    // The last dimension of the result is the one along which vectors are stored.
-    if order.is_sorted() || order.last() != Some(&(order.len() - 1)) {
+    // Vectors of the result are stored along its last dimension.
+    if order.is_sorted() || !keeps_last(&order) {
         return None;
     }
     let before = site.only_for(node.input(0)?, &["MatMul", "Einsum"])?;
     let product = if before.is("MatMul") { Product::of(site, &before)? } else { Product::of_einsum(&before)? };
     let output = order.iter().map(|&axis| product.output.get(axis).copied()).collect::<Option<_>>()?;
     Product { output, ..product }.einsum(site, node)
+}
+
+fn keeps_last(order: &[usize]) -> bool {
+    order.last() == Some(&(order.len() - 1))
 }
 
 /// A product of two operands with a letter for each dimension.
@@ -54,7 +58,8 @@ impl Product {
         let (left_letters, right_letters) = (letters([ROWS, INNER]), letters([INNER, COLUMNS]));
         let mut is_transposed = false;
         let mut operand = |value: ValueId, letters: Vec<char>| match only_transposed(site, value) {
-            Some((source, order)) if !site.is_foldable(value) => {
+            // Vectors are loaded along the last dimension: where that is another one, a copy is needed anyway.
+            Some((source, order)) if !site.is_foldable(value) && keeps_last(&order) => {
                 is_transposed = true;
                 let mut moved = letters.clone();
                 order.iter().zip(&letters).for_each(|(&axis, &letter)| moved[axis] = letter);

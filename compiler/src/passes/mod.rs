@@ -17,6 +17,7 @@ mod hoisting;
 mod identities;
 mod input_scale;
 mod patch;
+mod product_scale;
 mod reduction;
 mod rewrite;
 mod site;
@@ -60,6 +61,7 @@ pub static PASSES: &[Pass] = &[
     rule("constant-conditions", constant_conditions::rule),
     whole("hoisting", hoisting::run),
     rule("identities", identities::rule),
+    rule("product-scale", product_scale::rule),
     rule("casts", casts::rule),
     rule("views", views::merge),
     rule("constant-shapes", views::constant_shape),
